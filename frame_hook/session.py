@@ -51,6 +51,7 @@ MOST_TRACES = 48  # of one position, those whose entries died with a class or fu
 MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it is given up
 MOST_FAILURES = 3  # of a position where traces are cut short
 ASK_AGAIN = 20_000_000  # nanoseconds until capture is asked for again
+ASK_SOON_AGAIN = 1_000_000  # the same where an entry for whole calls is awaited
 MOST_DOUBLED = 6  # times that this is doubled, where a trace is put off again and again
 CALLS_THAT_WAIT = 64  # for a loop to become native code, after each visit of its header
 FEW_REFUSALS = (
@@ -140,6 +141,10 @@ class Session:
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
         record = self.record(code)
+        if self.loops is not None and record.goes_over_generators is None and not self.every_frame:
+            record.goes_over_generators = whole.takes_generators(code)
+            if record.goes_over_generators:
+                whole.ask_soon(cache, measures=self.measures)
         headers = self._headers(code, record)
         if self.loops is not None and goes_to_loop(code, position, state, headers):
             self._give_up(cache, position, "a loop's header comes next")
@@ -358,8 +363,10 @@ class Session:
         if position not in record.put_off:
             record.put_off.add(position)
             cache.drop_resume(position)
-        record.waits += 1
         cache.put_off = True
+        if position == 0 and whole.is_awaited(cache, record):
+            return ASK_SOON_AGAIN
+        record.waits += 1
         return ASK_AGAIN << min(record.waits - 1, MOST_DOUBLED)
 
     def captured_for(self, function: FunctionType) -> int:

@@ -30,6 +30,7 @@ Result = TypeVar("Result")
 VERSION = sys.version_info[:2]
 OPCODES = 256  # the interpreter's; numbers from here on are the compiler's own
 NAMES = tuple(opcode.opname[:OPCODES])
+COMMON_CONSTANTS: tuple[object, ...] = tuple(getattr(opcode, "_common_constants", ()))
 HAS_ARGUMENT = frozenset(getattr(opcode, "hasarg", range(opcode.HAVE_ARGUMENT, OPCODES)))
 
 ENDS = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"})

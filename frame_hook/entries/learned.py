@@ -242,6 +242,8 @@ class CodeRecord:
     # Of a function with such loops: how often it was read as a whole, and why it is no nest.
     whole_tries: int = 0
     why_not_whole: str = ""
+    # Whether it goes over generator expressions, so that its calls are read as a whole soon; None: not determined yet.
+    goes_over_generators: bool | None = None
     whole_waiting: Any = None  # the entry for whole calls whose code is being made
     # By header of a loop with a nest: where frames go on that leave it in mid-turn.
     exits: dict[int, frozenset[int]] = field(default_factory=dict)

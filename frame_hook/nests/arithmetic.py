@@ -173,7 +173,7 @@ def _whole_power(code: Code, base: Number, exponent: Item, kind: NumberKind) -> 
 
 
 def _power(code: Code, one: Number, other: Number, kind: NumberKind, *, is_square: bool) -> Number:
-    if not one.type.is_real:
+    if not one.type.is_real and not (one.type == INT and other.type == FLOAT):
         raise NotNativeError("powers of integers are not compiled yet")
     if other.type.is_whole and other.type.numpy and not one.type.numpy:
         raise NotNativeError("a Python float to the power of NumPy's integer is np.power's")

@@ -13,7 +13,7 @@ from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests.choice import written_slots
 from ufuse.frame_hook.nests.positions import loop_positions
 from ufuse.frame_hook.nests.values import BOOL, COMPLEX, EXACT, FLOAT, INT, NumberKind, kind_of
-from ufuse.frame_hook.trace.symbols import Constant, Integer, Number, Unread
+from ufuse.frame_hook.trace.symbols import Cell, Constant, Integer, Number, Unread
 from ufuse.graph.types import ArrayType, NumberType
 
 Takes = Callable[[Frame], bool]
@@ -52,6 +52,8 @@ def _begins_with(begins: Sequence[Mapping[int, NumberKind]], frame: Frame) -> bo
 def _kind(symbol: object) -> NumberKind | None:
     """The kind of a number that is known by its symbol."""
     match symbol:
+        case Cell(content=content):
+            return _kind(content)
         case Constant(value=value) | Unread(value=value):
             return kind_of(value)
         case Integer():

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ufuse.frame_hook.code import markers
-from ufuse.frame_hook.code.instructions import slot_uses
 from ufuse.frame_hook.nests import keeping
-from ufuse.frame_hook.nests.frames import Frame, Function
+from ufuse.frame_hook.nests.frames import Frame, Function, Version
+from ufuse.frame_hook.nests.positions import written
 from ufuse.frame_hook.nests.values import Item, Items, Kind, Known, NotNativeError, constant_kind
 from ufuse.frame_hook.opcodes.calls import bind
 from ufuse.frame_hook.trace import symbols
@@ -43,29 +43,33 @@ def enter(
     why = why_not_called(value.__code__)
     if why is not None:
         raise NotNativeError(why)
-    callers = list(_callers(reader.frame))
-    if value.__code__ in (one.code for one in callers):
+    within = list(callers(reader.frame))
+    if value.__code__ in (one.code for one in within):
         raise NotNativeError(f"{value.__code__.co_name} calls itself")
-    if len(callers) > MOST_CALLS:
+    if len(within) > MOST_CALLS:
         raise NotNativeError("calls within one another are too many")
     called = reader.outside.called(value)
     slots = _bound(reader, called, arguments, keywords)
     function = reader.function(value, called)
     caller = reader.version(reader.next)
-    written = {
-        slot for one in function.table.values() for use, slot in slot_uses(one) if use == "w"
-    }
+    anew = written(function.table.values())
     kinds: dict[int, Kind] = {}
     for slot, item in enumerate(slots):
-        if isinstance(item, Known) and slot not in written:
+        if isinstance(item, Known) and slot not in anew:
             kinds[slot] = constant_kind(item)
         elif item is not None:
             kinds[slot] = keeping.keep(reader, function.variable(slot), item)
+    go_to(reader, function, kinds, caller)
+
+
+def go_to(reader: Reader, function: Function, kinds: dict[int, Kind], caller: Version) -> None:
+    """Read on at the beginning of a function."""
     reader.frame = Frame(function, kinds, [], caller)
     reader.next = 0
 
 
-def _callers(frame: Frame) -> Iterator[Function]:
+def callers(frame: Frame) -> Iterator[Function]:
+    """The function being read, and those that call it."""
     yield frame.function
     caller = frame.caller
     while caller is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,24 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import KNOWN_TURNS, CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import items_left
-from ufuse.frame_hook.nests import arithmetic, array_calls, calls, complexes, draws, functions
+from ufuse.frame_hook.nests import (
+    arithmetic,
+    array_calls,
+    calls,
+    complexes,
+    draws,
+    functions,
+    generators,
+)
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
-from ufuse.frame_hook.nests.positions import loop_positions, while_headers
+from ufuse.frame_hook.nests.positions import loop_positions, while_headers, written
 from ufuse.frame_hook.nests.refusals import why_not_instruction
 from ufuse.frame_hook.nests.values import CALLABLE, NotNativeError, item_kind
 from ufuse.frame_hook.trace.symbols import (
     Array,
+    Cell,
     Constant,
     Integer,
     Iterator,
@@ -88,8 +97,8 @@ def is_left(
     left, header = _turns_left(trace, frame.stack[-1]), frame.position
     if left * instructions_of_turn(frame.code)[header] < UNROLLED_AT_MOST:
         return False
-    written = written_slots(frame.code)[header]
-    return all(_may_vary(frame.locals[slot]) for slot in written) and (
+    changed = written_slots(frame.code)[header]
+    return all(_may_vary(frame.locals[slot]) for slot in changed) and (
         _why_not(frame.code, header, function) is None
     )
 
@@ -118,7 +127,11 @@ def _has_nest(cache: Any, header: int, record: CodeRecord) -> bool:
 
 def _may_vary(symbol: Symbol | None) -> bool:
     """Whether a variable that a nest changes may have this value before."""
+    if isinstance(symbol, Cell):
+        return symbol.content is None or _may_vary(symbol.content)
     if isinstance(symbol, Unread):
+        if isinstance(symbol.value, CellType):
+            return True
         return isinstance(symbol.value, int | float | np.generic | np.ndarray | tuple | None)
     return isinstance(symbol, Number | Integer | Constant | Array | Tuple | Unbound | None)
 
@@ -148,8 +161,7 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
         positions = {one.position, *loop_positions(code, one.position)}
         inside = [table[position] for position in positions]
         if all(each.opname in HANDLERS or each.opname.startswith(JUMPS) for each in inside):
-            uses = (use for each in inside for use in instructions.slot_uses(each))
-            found[one.position] = frozenset(slot for use, slot in uses if use == "w")
+            found[one.position] = written(inside)
     return found
 
 
@@ -241,11 +253,15 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         return None
     if isinstance(value, CALLABLE):
         counts = range(1, MOST_ARGUMENTS + 1)
-        if value in array_calls.FUNCTIONS or any(
-            (value, count) in arithmetic.FUNCTIONS
-            or complexes.rule_of(value, count) is not None
-            or functions.rule_of(value, count) is not None
-            for count in counts
+        if (
+            value in array_calls.FUNCTIONS
+            or value in generators.CONSUMERS
+            or any(
+                (value, count) in arithmetic.FUNCTIONS
+                or complexes.rule_of(value, count) is not None
+                or functions.rule_of(value, count) is not None
+                for count in counts
+            )
         ):
             return None
     return f"calls of {chain[-1]} are not compiled yet"

@@ -13,6 +13,7 @@ from ufuse.frame_hook.nests import (
     draws,
     extremes,
     functions,
+    generators,
     iterating,
     lists,
     tables,
@@ -21,6 +22,7 @@ from ufuse.frame_hook.nests.values import (
     Array,
     Bound,
     Complex,
+    Generated,
     Generating,
     Generator,
     Item,
@@ -85,6 +87,9 @@ def call(
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")
     value, out = function.value, reader.out
+    if any(isinstance(one, Generated) for one in arguments):
+        generators.consume(reader, value, arguments, keywords)
+        return
     found = array_calls.called(reader, value, arguments, keywords)
     if found is None and not keywords:
         found = complexes.called(out, value, arguments)

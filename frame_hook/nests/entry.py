@@ -6,7 +6,7 @@ import time
 import weakref
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MappingProxyType
+from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from ufuse.frame_hook import _hook
@@ -284,7 +284,10 @@ def _ending(
         if (isinstance(slot, NumberSlot) and slot.is_changed)
         or (isinstance(slot, ArraySlot) and slot.is_rebound)
     ]
-    recipe = Recipe(trace, others=len(slots) + bool(read.exits))
+    recipe, names = (
+        Recipe(trace, others=len(slots) + bool(read.exits)),
+        instructions.slot_names(code),
+    )
     outputs = {slot.name: Made("output", i) for i, (_, slot) in enumerate(slots)}
     own = {
         register: recipe.number(outputs[slot.name])
@@ -293,6 +296,9 @@ def _ending(
     }
     for slot, items in read.tuples.items():
         own[slot] = _tuple(recipe, slot, items, outputs, items)
+    for slot, name in ((one, names[one]) for one in read.cells):
+        if name in outputs:
+            own[slot] = recipe.number(recipe.call(filled, slot, outputs[name]))
     registers = tuple(
         -1 if register in read.empty else own.get(register, register) for register in range(size)
     )
@@ -310,12 +316,14 @@ def _behind(
     new = {
         slot: _tuple(recipe, slot, what, outputs, read.tuples.get(slot))
         if isinstance(what, tuple)
+        else recipe.number(recipe.call(filled, slot, _made(recipe, what, outputs)))
+        if slot in read.cells
         else recipe.number(_made(recipe, what, outputs))
         for slot, what in one.values.items()
     }
     depth = len(instructions.slot_names(code)) + instructions.flow(code).depths[one.position]
     registers = tuple(
-        new.get(register, -1)
+        new.get(register, register if register in read.cells else -1)
         if register in read.written
         else register
         if register < size
@@ -323,6 +331,12 @@ def _behind(
         for register in range(depth)
     )
     return "resume", one.position, registers, handled_slot(code, one.position)
+
+
+def filled(cell: CellType, content: object) -> CellType:
+    """The cell, with something else in it."""
+    cell.cell_contents = content
+    return cell
 
 
 def _tuple(

@@ -40,14 +40,24 @@ def push_best(reader: Reader, function: Any, numbers: list[Number], after: int) 
     elif len(kinds) == 1:
         best = numbers[0]
         for other in numbers[1:]:
-            first = arithmetic.is_first(reader.out, function, best, other)
-            best = Number(best.type, _select(reader, first, best.value, other.value))
+            best = best_of_two(reader, function, best, other)
         reader.stack.append(best)
     elif len(numbers) == 2:
         first = arithmetic.is_first(reader.out, function, *numbers)
         _go_on(reader, numbers, [first], after)
     else:
         _push_of_kinds(reader, function, numbers, kinds, after)
+
+
+def best_of_two(reader: Reader, function: Any, best: Number, other: Number) -> Number:
+    """The better one of two numbers of one type."""
+    common = either.common_kind([best, other])
+    if common is not None:
+        return _best_of_either(reader, function, [best, other], common)
+    if best.type != other.type:
+        raise NotNativeError("min() or max() of several types is not compiled yet")
+    first = arithmetic.is_first(reader.out, function, best, other)
+    return Number(best.type, _select(reader, first, best.value, other.value))
 
 
 def _best_of_either(

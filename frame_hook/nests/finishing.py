@@ -34,7 +34,7 @@ class Read:
     `empty` are slots that each turn overwrites, and that nobody reads behind the loop: the frame gets them back without
     a value. `ordered` are those of arrays whose axes must lie in memory in their order. `begins`: for each version of
     the header with which the nest may begin, the kinds of the frame's numbers. `tuples`: the slots of the nest that
-    have the items of a local.
+    have the items of a local. `cells`: the slots of the frame's cells that it writes.
     """
 
     nest: Nest
@@ -45,6 +45,7 @@ class Read:
     written: frozenset[int]
     exits: tuple[Exit, ...]
     tuples: dict[int, tuple[str, ...]]
+    cells: frozenset[int]
 
 
 def finished(reader: Reader, headers: list[Version]) -> Read:
@@ -69,7 +70,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     bound_registers = (*iterators, *(one for one in used if one not in once))
     if reader.is_while and not bound_registers:
         raise NotNativeError("it uses no number and no array")
-    own = [each for one in used for each in reader.tuples.get(one, (one,))]
+    own = [each for one in used for each in reader.tuples.get(one, (reader.cells.get(one, one),))]
     registers = [*own, *drawn, *bound_registers[:1] * len(reader.made), *iterators]
     slots += (GeneratorSlot(reader.outside.generators[one]) for one in drawn)
     slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in reader.made.items())
@@ -89,7 +90,8 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     blocks = leaner(blocks, known, reader.out.unsure)
     others = tuple(reader.out.variables[name] for name in variables_of(blocks) if name not in known)
     nest = replace(nest, blocks=blocks, others=others)
-    empty = reader.written - changed - reader.nothing.keys()
+    cells = reader.own.own_cells & reader.written
+    empty = reader.written - changed - reader.nothing.keys() - cells
     return Read(
         nest,
         tuple(registers),
@@ -99,6 +101,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         reader.written,
         tuple(reader.exits),
         carried.tuples(names, reader.kinds),
+        cells,
     )
 
 
@@ -195,9 +198,9 @@ def _dispatch(
 
 
 def _is_as_it_comes(reader: Reader, version: Version) -> bool:
-    """Whether every array variable is its own array in a version of the header."""
+    """Whether every array variable is its own array in a version of the header, and cells are as empty as they came."""
     kinds = dict(version.locals)
-    return all(
+    return not reader.begins_empty & kinds.keys() and all(
         kinds.get(slot, kind) == kind
         for slot, kind in reader.kinds.items()
         if isinstance(kind, ArrayKind)

@@ -10,6 +10,9 @@ from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.nests.positions import joins
 from ufuse.frame_hook.nests.values import Item, Kind
 
+RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
+HIDDEN = (RESULT, LOST)
+
 
 @instructions.per_code
 def handled(code: types.CodeType) -> frozenset[int]:
@@ -28,11 +31,23 @@ def handled(code: types.CodeType) -> frozenset[int]:
 class Function:
     """What does not change while a function is read; `prefix` begins the names of its variables and labels."""
 
-    def __init__(self, code: types.CodeType, prefix: str, called: Any = None) -> None:
+    def __init__(
+        self, code: types.CodeType, prefix: str, called: Any = None, consumer: Any = None
+    ) -> None:
         self.code = code
         self.prefix = prefix
         self.called = called  # where it is called in the loop; None: the loop stands in it
-        self.names = instructions.slot_names(code)
+        self.consumer = consumer  # of a generator: what takes its items, see `generators.py`
+        own = instructions.slot_names(code)
+        self.names = own if consumer is None else (*own, *HIDDEN)
+        self.hidden = frozenset(range(len(own), len(self.names)))  # slots that are always live
+        # Where its cells lie: of variables that inner functions use, and of those around it.
+        self.cells = frozenset(
+            slot
+            for slot, name in enumerate(own)
+            if name in code.co_cellvars or slot >= len(own) - len(code.co_freevars)
+        )
+        self.own_cells = self.cells.intersection(range(len(own) - len(code.co_freevars)))
         self.table = instructions.by_position(code)
         self.live = instructions.live_locals(code)
         self.joins = joins(code)

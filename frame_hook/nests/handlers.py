@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.code.instructions import VERSION
+from ufuse.frame_hook.code.instructions import COMMON_CONSTANTS, VERSION
 from ufuse.frame_hook.nests import (
     arithmetic,
     complexes,
@@ -17,6 +17,7 @@ from ufuse.frame_hook.nests import (
     either,
     elements,
     elementwise,
+    generators,
     lists,
     reductions,
     tables,
@@ -24,12 +25,15 @@ from ufuse.frame_hook.nests import (
 from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,
+    CellOf,
     Empty,
+    Generated,
     Item,
     Items,
     Known,
     Lazy,
     Listed,
+    MadeFunction,
     NotNativeError,
     Number,
     Part,
@@ -60,7 +64,7 @@ def reads(names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-@reads("NOP CACHE RESUME PRECALL NOT_TAKEN EXTENDED_ARG COPY_FREE_VARS")
+@reads("NOP CACHE RESUME PRECALL NOT_TAKEN EXTENDED_ARG COPY_FREE_VARS MAKE_CELL")
 def _nothing(_: Reader, __: int) -> None:
     return
 
@@ -83,6 +87,8 @@ def _push_null(reader: Reader, _: int) -> None:
 
 @reads("COPY")
 def _copy(reader: Reader, arg: int) -> None:
+    if isinstance(reader.stack[-arg], Generated):
+        raise NotNativeError("it keeps a generator")
     if isinstance(reader.stack[-arg], Lazy | Items):  # used twice, computed once
         elementwise.settle(reader)
     reader.stack.append(reader.stack[-arg])
@@ -99,6 +105,12 @@ def _load_const(reader: Reader, arg: int) -> None:
     reader.stack.append(constant(reader.code.co_consts[arg]))
 
 
+@reads("LOAD_COMMON_CONSTANT")
+def _load_common_constant(reader: Reader, which: int) -> None:
+    """From 3.14 on."""
+    reader.stack.append(Known(COMMON_CONSTANTS[which]))
+
+
 @reads("LOAD_SMALL_INT")
 def _load_small_int(reader: Reader, arg: int) -> None:
     reader.stack.append(Known(arg))
@@ -106,14 +118,17 @@ def _load_small_int(reader: Reader, arg: int) -> None:
 
 @reads("LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_BORROW")
 def _load_fast(reader: Reader, slot: int) -> None:
-    reader.load(slot)
+    if slot in reader.frame.function.cells:  # from 3.13 on
+        reader.stack.append(CellOf(slot))
+    else:
+        reader.load(slot)
 
 
 @reads("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 def _load_fast_load_fast(reader: Reader, arg: int) -> None:
-    reader.load(arg >> 4)
+    _load_fast(reader, arg >> 4)
     if reader.out.is_open:
-        reader.load(arg & 15)
+        _load_fast(reader, arg & 15)
 
 
 @reads("STORE_FAST")
@@ -124,7 +139,7 @@ def _store_fast(reader: Reader, slot: int) -> None:
 @reads("STORE_FAST_LOAD_FAST")
 def _store_fast_load_fast(reader: Reader, arg: int) -> None:
     reader.store(arg >> 4)
-    reader.load(arg & 15)
+    _load_fast(reader, arg & 15)
 
 
 @reads("STORE_FAST_STORE_FAST")
@@ -314,7 +329,49 @@ def _load_global(reader: Reader, arg: int) -> None:
 
 @reads("LOAD_DEREF")
 def _load_deref(reader: Reader, slot: int) -> None:
-    reader.stack.append(reader.cell_value(slot))
+    reader.load_around(slot)
+
+
+@reads("STORE_DEREF")
+def _store_deref(reader: Reader, slot: int) -> None:
+    if slot not in reader.frame.function.own_cells:
+        raise NotNativeError("assigning to a variable of the function around is not compiled yet")
+    reader.store(slot)
+
+
+@reads("LOAD_CLOSURE")
+def _load_closure(reader: Reader, slot: int) -> None:
+    reader.stack.append(CellOf(slot))
+
+
+@reads("MAKE_FUNCTION")
+def _make_function(reader: Reader, flags: int) -> None:
+    code = reader.stack.pop()
+    has_cells = VERSION < (3, 13) and flags == generators.CLOSURE
+    if VERSION < (3, 13) and flags and not has_cells:
+        raise NotNativeError(generators.NOT_MADE)
+    cells = reader.stack.pop() if has_cells else None
+    reader.stack.append(generators.make_function(code, cells))
+
+
+@reads("SET_FUNCTION_ATTRIBUTE")
+def _set_function_attribute(reader: Reader, which: int) -> None:
+    function, cells = reader.stack.pop(), reader.stack.pop()
+    assert isinstance(function, MadeFunction)
+    if which != generators.CLOSURE:
+        raise NotNativeError(generators.NOT_MADE)
+    reader.stack.append(generators.make_function(Known(function.code), cells))
+
+
+@reads("RETURN_GENERATOR")
+def _return_generator(reader: Reader, _: int) -> None:
+    """What follows is read when it is resumed, which is at once."""
+    reader.stack.append(Known(None))
+
+
+@reads("YIELD_VALUE")
+def _yield_value(reader: Reader, _: int) -> None:
+    generators.take(reader)
 
 
 @reads("LOAD_ATTR LOAD_METHOD")
@@ -356,6 +413,9 @@ def _call_named(reader: Reader, count: int, names: tuple[str, ...]) -> None:
     del stack[len(stack) - count :]
     pair = [stack.pop(), stack.pop()]
     functions = [one for one in pair if not isinstance(one, Empty)]
+    if count == 0 and isinstance(pair[1], MadeFunction):
+        reader.stack.append(generators.make_generator(pair[1], pair[0]))
+        return
     if len(functions) != 1:
         raise NotNativeError("calls of methods are not compiled yet")
     positional = count - len(names)
@@ -376,9 +436,13 @@ def _return_const(reader: Reader, arg: int) -> None:
 
 @reads("IS_OP")
 def _is_op(reader: Reader, is_inverted: int) -> None:
-    """Of None alone: numbers are made anew."""
+    """Of None and of functions: numbers are made anew."""
     pair = reader.stack.pop(), reader.stack.pop()
     nones = [isinstance(one, Known) and one.value is None for one in pair]
+    functions = [one.value for one in pair if isinstance(one, Known) and callable(one.value)]
+    if len(functions) == len(pair):
+        reader.stack.append(Known((functions[0] is functions[1]) is not bool(is_inverted)))
+        return
     if not any(nones):
         raise NotNativeError("it asks whether two numbers are one object")
     reader.stack.append(Known(all(nones) is not bool(is_inverted)))

@@ -70,8 +70,11 @@ class Outside:
 
     def name(self, called: symbols.Function | None, name: str) -> Item:
         """A global of the loop's function, or of one that is called in it."""
-        namespace = self._function.__globals__ if called is None else called.globals
-        return self.item(self._trace.global_value(namespace, name))
+        return self.item(self._trace.global_value(self.globals_of(called), name))
+
+    def globals_of(self, called: symbols.Function | None) -> dict[str, Any]:
+        """The globals of the loop's function, or of one that is called in it."""
+        return self._function.__globals__ if called is None else called.globals
 
     def attribute(self, module: types.ModuleType, name: str) -> Item:
         """An attribute of a module."""
@@ -121,6 +124,16 @@ class Outside:
             return None
         self._trace.guards.check("TYPE", content.source, type(content.value))
         self.numbers_around[content.source.register] = name, kind
+        return content.source.register
+
+    def empty_cell(self, slot: int, name: str) -> None:
+        """A cell of the frame is empty."""
+        self._trace.reader.cell(Source(slot, name), self._state[slot])
+
+    def content(self, slot: int, name: str) -> int:
+        """The register of a number in a cell of the frame."""
+        content = self._trace.reader.cell(Source(slot, name), self._state[slot]).content
+        assert isinstance(content, Unread)
         return content.source.register
 
     def local(self, slot: int) -> Item:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.stops import why_not_resume
 
 BACK = ("JUMP_BACKWARD", "POP_JUMP_BACKWARD")
 NOT_IN_TESTS = ("STORE", "DELETE", "FOR_ITER", "GET_ITER", "JUMP", "RETURN", "RAISE", "POP_TOP")
+
+
+def written(rows: Iterable[instructions.Instruction]) -> frozenset[int]:
+    """The slots of variables that some instructions give values, those in cells included."""
+    return frozenset(slot for one in rows for use, slot in _uses(one) if use == "w")
+
+
+def _uses(one: instructions.Instruction) -> Iterable[tuple[str, int]]:
+    if one.opname == "STORE_DEREF" and one.arg is not None:
+        return (("w", one.arg),)
+    return instructions.slot_uses(one)
 
 
 def loop_positions(code: types.CodeType, header: int) -> frozenset[int]:

@@ -26,6 +26,7 @@ from ufuse.frame_hook.nests import (
     either,
     elementwise,
     finishing,
+    generators,
     iterating,
     keeping,
     leaving,
@@ -39,7 +40,7 @@ from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.holders import Holders
 from ufuse.frame_hook.nests.outermost import Outermost, outermost
 from ufuse.frame_hook.nests.outside import Outside
-from ufuse.frame_hook.nests.positions import loop_positions, read_behind
+from ufuse.frame_hook.nests.positions import loop_positions, read_behind, written
 from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
@@ -48,6 +49,7 @@ from ufuse.frame_hook.nests.values import (
     ConstantKind,
     EitherError,
     EitherKind,
+    Generated,
     Holder,
     Item,
     Items,
@@ -116,13 +118,14 @@ class Reader(Holders):
         self.own = Function(code, "")
         self.region = loop_positions(code, position)
         self.is_while = self.own.table[position].opname != "FOR_ITER"
-        self.written = frozenset(
-            slot
-            for one in (position, *self.region)
-            for use, slot in instructions.slot_uses(self.own.table[one])
-            if use == "w"
-        )
+        self.written = written(self.own.table[one] for one in (position, *self.region))
         self._live = frozenset(range(len(self.own.names))) if keeps_all else self.own.live[position]
+        for slot in self.own.own_cells & self.written:
+            state = (*state[:slot], _content(state[slot]), *state[slot + 1 :])
+        # Cells that it writes: those that are empty when it begins get a number in its first turn.
+        self.begins_empty = frozenset(
+            slot for slot in self.own.own_cells & self.written if state[slot] is null
+        )
         self.kinds: dict[int, SlotKind] = {
             slot: kind
             for slot in range(len(self.own.names))
@@ -139,6 +142,7 @@ class Reader(Holders):
         # Locals that begin without a value, or with None: of the others the kinds.
         self.nothing: dict[int, ConstantKind | None] = {}
         self.tuples: dict[int, tuple[int, ...]] = {}  # the registers of their items, by slot
+        self.cells: dict[int, int] = {}  # the registers of what lies in cells that it writes
         self.viewed: set[int] = set()  # slots of array variables that may be views
         self.labels: dict[Version, str] = {}
         self._waiting: list[Version] = []
@@ -197,7 +201,9 @@ class Reader(Holders):
         self.frame.slots = {
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self.changed
         }
-        for slot in sorted(self.written - self.changed):
+        for slot in self.begins_empty:
+            self.outside.empty_cell(slot, names[slot])
+        for slot in sorted(self.written - self.changed - self.begins_empty):
             value = self.state[slot]
             if slot in live and self._is_nothing(slot):
                 self._begin_with_nothing(slot)
@@ -209,6 +215,8 @@ class Reader(Holders):
         for slot, own in self.kinds.items():
             if isinstance(own, ItemsKind):
                 self.tuples[slot] = self.outside.members(slot)
+            if slot in self.written & self.own.own_cells:
+                self.cells[slot] = self.outside.content(slot, names[slot])
         self.label(self.version(self.position))
         if (others := self._other_scalars()) is not None:
             self.frame.slots = others
@@ -302,10 +310,12 @@ class Reader(Holders):
         if self._widened:
             self._widen(position)
         function, live = frame.function, frame.function.live[position]
-        always = self.changed if frame.caller is None else frozenset()
+        always = self.changed if frame.caller is None else function.hidden
         kept = sorted(slot for slot in frame.slots if slot in live or slot in always)
         stack = tuple(
-            keeping.keep(self, _stack_variable(function, place), item)
+            item  # which is used once, before anything else can be
+            if isinstance(item, Generated)
+            else keeping.keep(self, _stack_variable(function, place), item)
             for place, item in enumerate(frame.stack)
         )
         locals_ = tuple((slot, unrolling.settled(frame.slots[slot], frame.stack)) for slot in kept)
@@ -355,6 +365,16 @@ class Reader(Holders):
         key = f"{self.frame.function.prefix}.{called.code.co_name}@{self.at.position}.", id(value)
         if key not in self.functions:
             self.functions[key] = Function(called.code, key[0], called)
+        return self.functions[key]
+
+    def generator(self, code: types.CodeType, consumer: generators.Consumer) -> Function:
+        """A generator expression whose items are taken here."""
+        key = f"{self.frame.function.prefix}.{code.co_name}@{self.at.position}.", id(code)
+        if key not in self.functions:
+            called = symbols.Function(
+                code, self.outside.globals_of(self.frame.function.called), (), {}, ()
+            )
+            self.functions[key] = Function(code, key[0], called, consumer)
         return self.functions[key]
 
     def go_to_doubt(self) -> None:
@@ -442,8 +462,11 @@ class Reader(Holders):
             goes_on = out.op("and", I1, out.op("igt", I1, out.get(left_name, I64), zero), goes_on)
         out.end("branch", f"{label}.turn", f"{label}.leave", condition=goes_on)
         out.begin(f"{label}.leave")
-        leaving.give_back(self, version)
-        out.end("leave")
+        if self.begins_empty & dict(version.locals).keys():
+            leaving.leave(self, version)
+        else:
+            leaving.give_back(self, version)
+            out.end("leave")
         out.begin(f"{label}.turn")
         turns = out.get(TURNS, I64)
         out.set(TURNS, out.op("sub", I64, turns, out.constant(I64, 1)))
@@ -473,7 +496,11 @@ class Reader(Holders):
             self.next += instruction.size
             if name == "FOR_ITER":
                 self._inner_turn(instruction)
-                if self.out.is_open and function is self.own and self.next not in self.region:
+                if (
+                    self.out.is_open
+                    and self.frame.function is self.own
+                    and self.next not in self.region
+                ):
                     self.go_to_doubt()  # its first turn leaves this loop, too
                 if not self.out.is_open:
                     return
@@ -539,6 +566,9 @@ class Reader(Holders):
     def _inner_turn(self, instruction: Instruction) -> None:
         """The header of an inner loop: the rest of its block is its body."""
         turning = self.stack[-1]
+        if isinstance(turning, Generated):
+            generators.consume_in_test(self, instruction)
+            return
         assert isinstance(turning, Turning)
         if not all(isinstance(one, Turning) for one in self.stack):
             raise NotNativeError("a value is kept on the stack across a loop")
@@ -613,6 +643,8 @@ class Reader(Holders):
             kind = keeping.keep(self, function.variable(slot), item)
             self.slots[slot] = unrolling.kind_in_turn(self, item) or kind
             return
+        if slot in function.own_cells and not _is_number(item):
+            raise NotNativeError(f"{function.names[slot]} is bound to what is no number")
         if isinstance(item, Array | Part | Lazy):
             self._store_array(slot, item)
             return
@@ -663,10 +695,20 @@ class Reader(Holders):
         """A global, guarded."""
         return self.outside.name(self.frame.function.called, name)
 
-    def cell_value(self, slot: int) -> Item:
-        """A variable of the function around this one, guarded."""
+    def load_around(self, slot: int) -> None:
+        """Push a variable that lies in a cell: of the function around, or one that inner functions use."""
         function = self.frame.function
-        if function.called is None and function.is_comprehension:
+        if slot in self.slots:
+            self.load(slot)
+        elif function.called is not None and slot in function.own_cells:
+            self.go_to_doubt()  # it has no value
+        else:
+            self.stack.append(self._from_cell(slot))
+
+    def _from_cell(self, slot: int) -> Item:
+        """A variable in a cell that the loop does not write, guarded."""
+        function = self.frame.function
+        if function.called is None and (function.is_comprehension or slot in function.own_cells):
             register = self.outside.number_around(slot, function.names[slot])
             if register is not None:
                 self.used.add(register)
@@ -678,12 +720,24 @@ class Reader(Holders):
 
     def leave(self, item: Item) -> None:
         """Return from a function that is called."""
-        calls.leave(self, item)
+        if self.frame.function.consumer is not None:
+            generators.end(self)
+        else:
+            calls.leave(self, item)
 
     def iterate(self, item: Item) -> Turning:
         """`iter(item)`."""
         name = f"{self.frame.function.prefix}turn@{self.at.position}"
         return unrolling.unrolled(self, item, name) or iterating.iterate(self, item, name)
+
+
+def _content(cell: types.CellType) -> Any:
+    """What lies in a cell, where that is a number; NULL where it is empty, None for others."""
+    try:
+        content = cell.cell_contents
+    except ValueError:
+        return _hook.NULL
+    return content if kind_of(content) is not None else None
 
 
 def _has_none(stack: list[Item]) -> bool:

@@ -434,11 +434,34 @@ class Empty:
     """The NULL of a call sequence."""
 
 
+@dataclass(frozen=True, slots=True)
+class CellOf:
+    """The cell of a variable that an inner function uses, by the variable's slot."""
+
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFunction:
+    """The function of a generator expression, and the cells of its free variables."""
+
+    code: types.CodeType
+    cells: tuple[CellOf, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A generator that has not begun, and what it goes over."""
+
+    function: MadeFunction
+    iterator: Turning
+
+
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
     | ReversedOf | Turning | Empty | Thing | Bound | Numbers | Table | Row | OtherList
-    | Generator | Generating
+    | Generator | Generating | CellOf | MadeFunction | Generated
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -460,6 +483,7 @@ Kind = (
     | OtherList
     | Generator
     | Generating
+    | Generated  # on a stack
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))

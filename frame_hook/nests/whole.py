@@ -14,16 +14,19 @@ from typing import Any
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.code.instructions import slot_names, slot_uses
+from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests import calls, conversions, either, elementwise, keeping, views
+from ufuse.frame_hook.nests.choice import names_of
 from ufuse.frame_hook.nests.entry import NestMaker, guarded, repeated
 from ufuse.frame_hook.nests.finishing import Read
+from ufuse.frame_hook.nests.generators import NAME as GENERATOR
 from ufuse.frame_hook.nests.outermost import Outermost
 from ufuse.frame_hook.nests.outside import Outside
+from ufuse.frame_hook.nests.positions import written
 from ufuse.frame_hook.nests.reader import ITERATOR, Reader
 from ufuse.frame_hook.nests.values import (
     Array,
@@ -49,6 +52,11 @@ from ufuse.graph.node import Graph
 MOST_TRIES = 3  # to read a function, for other types
 CALLS = 4000  # until it is: reading and compiling take some tens of milliseconds
 MORE_CALLS = 256  # in parts, until it is looked whether the code has been made
+MORE_SECONDS = 2e-3  # or as many as take so long
+CALLS_BETWEEN = 32  # at most, for each compiled one
+SOON = 2  # calls of a function whose time goes into generators
+FEWEST_CALLS = 8  # until it is known how long they take, about
+SHORT = 5e-6  # seconds: a call that takes less gains little, if its generators are long in none
 VARYING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 ARRAY, VIEW = "array", "view"
 MOST_KINDS = 4  # of a number, by the way that the call takes
@@ -78,6 +86,52 @@ def put_off(cache: Any, *, measures: bool) -> None:
     cache.whole_call_after = CALLS if measures else 1
 
 
+def ask_soon(cache: Any, *, measures: bool) -> None:
+    """The same for a function that goes over generators, which no entry of its parts takes: when that has paid.
+
+    Until then nothing is decided on how its calls run.
+    """
+    _ask_after(cache, SOON if measures else 1)
+
+
+def takes_generators(code: types.CodeType) -> bool:
+    """Whether a function goes over generator expressions, and does nothing that no nest can do."""
+    is_one = any(
+        isinstance(one, types.CodeType) and one.co_name == GENERATOR for one in code.co_consts
+    )
+    return is_one and not code.co_flags & VARYING and names_of(code) is not None
+
+
+def is_awaited(cache: Any, record: CodeRecord) -> bool:
+    """Whether such an entry is waited for; it is asked for at the next call that is not plain."""
+    if not record.goes_over_generators or not cache.whole_call_after or record.whole_tries:
+        return False
+    _ask_after(cache, 1)
+    return True
+
+
+def _wait(cache: Any, record: CodeRecord) -> None:
+    """Go on without, until calls have taken longer than reading and compiling does."""
+    seconds, calls = cache.run_ns / 1e9, max(cache.calls, 1)
+    if calls >= FEWEST_CALLS and seconds < SHORT * calls:
+        record.goes_over_generators = False
+        put_off(cache, measures=True)
+        return
+    _ask_after(cache, min(calls, MORE_CALLS))
+
+
+def _ask_after(cache: Any, calls: int) -> None:
+    """Ask again after so many compiled calls, before which nothing is decided: some calls between are plain."""
+    cache.whole_call_after = calls
+    cache.loops_wait = CALLS_BETWEEN * (calls + 1)
+
+
+def _calls_for(cache: Any, seconds: float) -> int:
+    """How many calls take so long, about."""
+    each = cache.run_ns / 1e9 / max(cache.calls, 1)
+    return max(1, min(MORE_CALLS, int(seconds / each))) if each else MORE_CALLS
+
+
 def capture(
     maker: NestMaker,
     cache: Any,
@@ -92,6 +146,10 @@ def capture(
     Calls of another size or type than those for which the last was made come here again.
     """
     if record.whole_waiting is None:
+        due = 2 * maker.nest_seconds()
+        if measures and record.goes_over_generators and cache.run_ns / 1e9 < due:
+            _wait(cache, record)
+            return
         try:
             record.whole_waiting = Waiting(maker, cache.code, function, state, measures=measures)
         except NotNativeError as why:
@@ -99,7 +157,7 @@ def capture(
             return
     waiting = record.whole_waiting
     if not waiting.is_over:
-        cache.whole_call_after = MORE_CALLS
+        _ask_after(cache, _calls_for(cache, MORE_SECONDS))
         return
     record.whole_waiting = None
     record.whole_tries += 1
@@ -286,11 +344,9 @@ class WholeReader(Reader):
     def _argument(self, item: Number) -> int | None:
         """The slot of the argument that a number is; None for others."""
         function = self.frame.function
-        written = {
-            slot for one in function.table.values() for use, slot in slot_uses(one) if use == "w"
-        }
+        anew = written(function.table.values())
         for slot, kind in self.slots.items():
-            if slot < self._given and slot not in written and kind == item.type:
+            if slot < self._given and slot not in anew and kind == item.type:
                 kept = keeping.kept(self, function.variable(slot), kind)
                 if kept == item:
                     return slot

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import opcode
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from ufuse.frame_hook.code.instructions import VERSION
+from ufuse.frame_hook.code.instructions import COMMON_CONSTANTS, VERSION
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.interpreter.handlers import handles
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -79,7 +78,7 @@ def load_small_int(_: Interpreter, arg: int) -> Symbol:
 
 @handles("LOAD_COMMON_CONSTANT", "-- value")
 def load_common_constant(_: Interpreter, arg: int) -> Symbol:
-    return Constant(opcode._common_constants[arg])  # type: ignore[attr-defined]
+    return Constant(COMMON_CONSTANTS[arg])
 
 
 @handles("LOAD_ASSERTION_ERROR", "-- value")

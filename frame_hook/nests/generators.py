@@ -1,0 +1,349 @@
+"""Generator expressions that `sum`, `any`, `all`, `min`, `max` or `math.prod` goes over, read in the place of the call.
+
+What a generator yields goes to what takes it at once, so both are one loop; variables of the function around are read
+where the generator reads them. Such a call is done whole: where a number is in doubt, the turn around it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.instructions import VERSION, Instruction
+from ufuse.frame_hook.nests import (
+    arithmetic,
+    calls,
+    complexes,
+    conversions,
+    either,
+    elementwise,
+    extremes,
+    keeping,
+    lists,
+)
+from ufuse.frame_hook.nests.frames import LOST, RESULT, Function
+from ufuse.frame_hook.nests.values import (
+    CALLABLE,
+    FLOAT,
+    CellOf,
+    Empty,
+    Generated,
+    Item,
+    Items,
+    Kind,
+    Known,
+    MadeFunction,
+    NotNativeError,
+    Number,
+    Turning,
+    known_truth,
+)
+from ufuse.graph.nest import F64, I1, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+CLOSURE = 8  # the flag of MAKE_FUNCTION, and the argument of SET_FUNCTION_ATTRIBUTE
+NAME = "<genexpr>"
+COMPENSATES = VERSION >= (3, 12)  # sum() of floats carries their rounding errors along
+COMPENSATES_INTS = VERSION >= (3, 14)  # that are added to floats, too
+NOT_MADE = "making a function is not compiled yet"
+TAKES_NONE = "calls of a generator are compiled for sum, any, all, min, max and math.prod alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """What takes the items of a generator: what an item is to it, and what it gives at the end.
+
+    `start` is what it begins with, by default. `ways`: where control goes on, by the result, where that is no value on
+    the stack.
+    """
+
+    take: Callable[[Reader, Item], None]
+    end: Callable[[Reader], Item | None]  # None: the block was ended
+    start: Item | None = None
+    ways: Mapping[bool, int] | None = None
+
+
+# Functions and generators -----------------------------------------------------------------------------------------
+
+
+def make_function(code: Item, cells: Item | None = None) -> MadeFunction:
+    """A function of a code object, with the cells of its free variables."""
+    if not isinstance(code, Known) or code.value.co_name != NAME:
+        raise NotNativeError(NOT_MADE)
+    found = cells.items if isinstance(cells, Items) else ()
+    return MadeFunction(code.value, tuple(one for one in found if isinstance(one, CellOf)))
+
+
+def make_generator(function: MadeFunction, iterator: Item) -> Generated:
+    """What a call of a generator expression's function gives."""
+    if not isinstance(iterator, Turning):
+        raise NotNativeError("a generator goes over what is no range, array or tuple")
+    return Generated(function, iterator)
+
+
+def consume(
+    reader: Reader, function: Any, arguments: list[Item], keywords: Mapping[str, Item]
+) -> None:
+    """Read on in the generator that a call goes over.
+
+    Raises:
+        NotNativeError: it is a call of what takes no generator here, or takes more.
+
+    """
+    generated, *others = arguments
+    starts = [*others, *(item for name, item in keywords.items() if name == "start")]
+    consumer = CONSUMERS.get(function) if isinstance(function, CALLABLE) else None
+    if (
+        consumer is None
+        or not isinstance(generated, Generated)
+        or len(starts) != len(others) + len(keywords)
+        or len(starts) > (consumer.start is not None)
+    ):
+        raise NotNativeError(TAKES_NONE)
+    _enter(reader, generated, consumer, reader.next, *starts)
+
+
+def consume_in_test(reader: Reader, header: Instruction) -> None:
+    """Read on in the generator of `any` or `all` whose turns are written out around them: from 3.14 on."""
+    generated = reader.stack.pop()
+    assert isinstance(generated, Generated)
+    table = reader.frame.function.table
+    following, ended = instructions.successors(header)
+    jump = table[following + table[following].size]
+    if table[following].opname != "TO_BOOL" or not jump.opname.startswith("POP_JUMP_IF"):
+        raise NotNativeError("it goes over a generator")
+    back, found = instructions.successors(jump)
+    while table[back].opname == "NOT_TAKEN":
+        back += table[back].size
+    if instructions.successors(table[back]) != (header.position,):
+        raise NotNativeError("it goes over a generator")
+    stops_at = "IF_TRUE" in jump.opname
+    consumer = replace(_testing(stops_at), ways={stops_at: found, not stops_at: ended})
+    _enter(reader, generated, consumer, header.position)
+
+
+def _enter(
+    reader: Reader, generated: Generated, consumer: Consumer, back: int, start: Item | None = None
+) -> None:
+    """Read on in a generator; `back` is where its caller is when it ends."""
+    code, cells = generated.function.code, generated.function.cells
+    function = reader.generator(code, consumer)
+    if code in (one.code for one in calls.callers(reader.frame)):
+        raise NotNativeError("a generator is within itself")
+    items = [_content(reader, one.slot) for one in cells]
+    elementwise.settle(reader)
+    caller = reader.version(back)
+    kinds: dict[int, Kind] = {0: generated.iterator}
+    first = len(instructions.slot_names(code)) - len(code.co_freevars)
+    for slot, item in enumerate(items, first):
+        kinds[slot] = keeping.keep(reader, function.variable(slot), item)
+    start = start or consumer.start
+    calls.go_to(reader, function, kinds, caller)
+    if start is not None:
+        _set(reader, RESULT, start)
+        _begin_compensation(reader)
+
+
+def _content(reader: Reader, slot: int) -> Item:
+    """What a variable holds that a generator reads."""
+    reader.load_around(slot)
+    if not reader.out.is_open:
+        raise NotNativeError(f"{reader.frame.function.names[slot]} has no value")
+    return reader.stack.pop()
+
+
+def take(reader: Reader) -> None:
+    """Give what a generator yields to what goes over it."""
+    consumer = _consumer(reader.frame.function)
+    consumer.take(reader, reader.stack.pop())
+    if reader.out.is_open:
+        reader.stack.append(Known(None))
+
+
+def end(reader: Reader) -> None:
+    """The generator has ended."""
+    result = _consumer(reader.frame.function).end(reader)
+    if result is not None:
+        _give(reader, result)
+
+
+def _consumer(function: Function) -> Consumer:
+    consumer: Consumer | None = function.consumer
+    if consumer is None:
+        raise NotNativeError("a generator's yield is not compiled yet")
+    return consumer
+
+
+def _give(reader: Reader, result: Item) -> None:
+    """End the call that goes over a generator, and the block."""
+    function, caller = reader.frame.function, reader.frame.caller
+    assert caller is not None
+    ways = _consumer(function).ways
+    reader.resume(caller)
+    if ways is None:
+        reader.stack.append(result)
+        reader.jump(caller.position)
+        return
+    truth = known_truth(result)
+    assert truth is not None
+    reader.stack.append(Empty())  # in the place of the iterator
+    reader.jump(ways[truth])
+
+
+# Consumers --------------------------------------------------------------------------------------------------------
+
+
+def _variable(reader: Reader, name: str) -> int:
+    return reader.frame.function.names.index(name)
+
+
+def _get(reader: Reader, name: str) -> Item | None:
+    slot = _variable(reader, name)
+    kind = reader.slots.get(slot)
+    if kind is None:
+        return None
+    return keeping.kept(reader, reader.frame.function.variable(slot), kind)
+
+
+def _set(reader: Reader, name: str, item: Item) -> None:
+    slot = _variable(reader, name)
+    reader.slots[slot] = keeping.keep(reader, reader.frame.function.variable(slot), item)
+
+
+def _result(reader: Reader) -> Item:
+    result = _get(reader, RESULT)
+    assert result is not None
+    return result
+
+
+def _begin_compensation(reader: Reader) -> None:
+    """From here on `sum` adds floats in C, if it does."""
+    if COMPENSATES and _is_plain_float(_result(reader)):
+        _set(reader, LOST, Number(FLOAT, reader.out.constant(F64, 0.0)))
+
+
+def _folding(operator: str, start: Item, *, compensates: bool = False) -> Consumer:
+    """`sum` or `math.prod`: the operator between what there is so far and each item."""
+
+    def take_item(reader: Reader, item: Item) -> None:
+        total = _result(reader)
+        if _is_plain_float(total) and compensates:
+            assert isinstance(total, Number)
+            _add_compensated(reader, total, item)
+        else:
+            _set(reader, RESULT, _binary(reader, operator, total, item))
+            _begin_compensation(reader)
+
+    def end_call(reader: Reader) -> Item:
+        total = _result(reader)
+        return _compensated(reader, total) if compensates and _is_plain_float(total) else total
+
+    return Consumer(take_item, end_call, start)
+
+
+def _binary(reader: Reader, operator: str, total: Item, item: Item) -> Item:
+    if elementwise.is_array(total) or elementwise.is_array(item):
+        raise NotNativeError(
+            "sums and products of arrays that a generator gives are not compiled yet"
+        )
+    if complexes.is_complex(total) or complexes.is_complex(item):
+        if COMPENSATES_INTS:
+            raise NotNativeError("sums and products of complex numbers are not compiled yet")
+        return complexes.binary(reader.out, operator, total, item)
+    return arithmetic.binary(reader.out, operator, total, item)
+
+
+def _is_plain_float(item: Item) -> bool:
+    """Whether `sum` adds to it in C: to a float of Python's."""
+    return isinstance(item, Number) and not either.is_either(item) and item.type == FLOAT
+
+
+def _add_compensated(reader: Reader, total: Number, item: Item) -> None:
+    """Add to a float as CPython does, from 3.12 on: what each addition rounds away is summed beside it."""
+    out = reader.out
+    if complexes.is_complex(item) or elementwise.is_array(item):
+        raise NotNativeError("sums and products of several types are not compiled yet")
+    one = conversions.number(out, item)
+    if either.known(one).type.numpy:
+        whole = _compensated(reader, total)
+        _set(reader, RESULT, arithmetic.binary(out, "+", whole, one))
+        return
+    value, so_far = conversions.as_f64(out, one), total.value
+    new = out.op("add", F64, so_far, value)
+    if one.type == FLOAT or COMPENSATES_INTS:
+        lost = _get(reader, LOST)
+        assert isinstance(lost, Number)
+        sizes = out.op("abs", F64, so_far), out.op("abs", F64, value)
+        is_larger = out.op("fge", I1, *sizes)
+        larger = out.op("select", F64, is_larger, so_far, value)
+        smaller = out.op("select", F64, is_larger, value, so_far)
+        rounded = out.op("add", F64, out.op("sub", F64, larger, new), smaller)
+        _set(reader, LOST, Number(FLOAT, out.op("add", F64, lost.value, rounded)))
+    _set(reader, RESULT, Number(FLOAT, new))
+
+
+def _compensated(reader: Reader, total: Item) -> Number:
+    """A sum with what was rounded away, where that is finite."""
+    out, lost = reader.out, _get(reader, LOST)
+    assert isinstance(total, Number)
+    assert isinstance(lost, Number)
+    zero, infinite = out.constant(F64, 0.0), out.constant(F64, math.inf)
+    is_some = out.op("fne", I1, lost.value, zero)
+    is_finite = out.op("flt", I1, out.op("abs", F64, lost.value), infinite)
+    added = out.op("add", F64, total.value, lost.value)
+    counts = out.op("and", I1, is_some, is_finite)
+    return Number(FLOAT, out.op("select", F64, counts, added, total.value))
+
+
+def _testing(stops_at: bool) -> Consumer:
+    """`any` (it stops at True) or `all`."""
+
+    def take_item(reader: Reader, item: Item) -> None:
+        item = lists.truth(reader, item)
+        known = known_truth(item)
+        if known is not None:
+            if known is stops_at:
+                _give(reader, Known(stops_at))
+            return
+        out, frame = reader.out, reader.frame
+        truth: Value = conversions.truth(out, item)
+        stops, goes_on = reader.new_label(), reader.new_label()
+        ways = (stops, goes_on) if stops_at else (goes_on, stops)
+        out.end("branch", *ways, condition=truth)
+        out.begin(stops)
+        _give(reader, Known(stops_at))
+        reader.frame = frame
+        out.begin(goes_on)
+
+    return Consumer(take_item, lambda _: Known(not stops_at))
+
+
+def _choosing(function: Any) -> Consumer:
+    """`min` or `max`."""
+
+    def take_item(reader: Reader, item: Item) -> None:
+        one, best = conversions.number(reader.out, item), _get(reader, RESULT)
+        if best is None:
+            _set(reader, RESULT, one)
+            return
+        assert isinstance(best, Number)
+        _set(reader, RESULT, extremes.best_of_two(reader, function, best, one))
+
+    def end_call(reader: Reader) -> Item | None:
+        best = _get(reader, RESULT)
+        if best is None:  # an error
+            reader.go_to_doubt()
+        return best
+
+    return Consumer(take_item, end_call)
+
+
+CONSUMERS: dict[Any, Consumer] = {
+    sum: _folding("+", Known(0), compensates=COMPENSATES), math.prod: _folding("*", Known(1)),
+    any: _testing(True), all: _testing(False), min: _choosing(min), max: _choosing(max),
+}  # fmt: skip
