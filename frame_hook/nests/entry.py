@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -18,7 +18,7 @@ from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
-from ufuse.frame_hook.entries.recipe_iterators import Made
+from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests.carried import Given, same_or_new
 from ufuse.frame_hook.nests.either import WidenError
 from ufuse.frame_hook.nests.finishing import Read
@@ -284,10 +284,7 @@ def _ending(
         if (isinstance(slot, NumberSlot) and slot.is_changed)
         or (isinstance(slot, ArraySlot) and slot.is_rebound)
     ]
-    recipe, names = (
-        Recipe(trace, others=len(slots) + bool(read.exits)),
-        instructions.slot_names(code),
-    )
+    recipe = Recipe(trace, others=len(slots) + bool(read.exits))
     outputs = {slot.name: Made("output", i) for i, (_, slot) in enumerate(slots)}
     own = {
         register: recipe.number(outputs[slot.name])
@@ -296,34 +293,38 @@ def _ending(
     }
     for slot, items in read.tuples.items():
         own[slot] = _tuple(recipe, slot, items, outputs, items)
-    for slot, name in ((one, names[one]) for one in read.cells):
-        if name in outputs:
-            own[slot] = recipe.number(recipe.call(filled, slot, outputs[name]))
+    for slot in read.cells:
+        own[slot] = _cell(recipe, slot, instructions.slot_names(code)[slot], outputs, read.exits)
     registers = tuple(
         -1 if register in read.empty else own.get(register, register) for register in range(size)
     )
     ending: tuple[Any, ...] = "resume", position, registers, handled_slot(code, position)
     if not read.exits:
         return len(slots), recipe.for_c(), ending
-    states = tuple(_behind(one, read, code, size, outputs, recipe) for one in read.exits)
+    cells = {slot: own[slot] for slot in read.cells}
+    states = tuple(_behind(one, read, code, size, outputs, recipe, cells) for one in read.exits)
     return len(slots) + 1, recipe.for_c(), ("choose", ending, *states)
 
 
 def _behind(
-    one: Exit, read: Read, code: CodeType, size: int, outputs: Mapping[str, Made], recipe: Recipe
+    one: Exit,
+    read: Read,
+    code: CodeType,
+    size: int,
+    outputs: Mapping[str, Made],
+    recipe: Recipe,
+    cells: Mapping[int, int],
 ) -> tuple[Any, ...]:
     """The state in which a frame goes on behind an exit. Iterators of inner loops are only dropped there."""
-    new = {
-        slot: _tuple(recipe, slot, what, outputs, read.tuples.get(slot))
-        if isinstance(what, tuple)
-        else recipe.number(recipe.call(filled, slot, _made(recipe, what, outputs)))
-        if slot in read.cells
-        else recipe.number(_made(recipe, what, outputs))
-        for slot, what in one.values.items()
-    }
+    new = dict(cells)
+    for slot, what in one.values.items():
+        if isinstance(what, tuple):
+            new[slot] = _tuple(recipe, slot, what, outputs, read.tuples.get(slot))
+        elif slot not in cells:
+            new[slot] = recipe.number(_made(recipe, what, outputs))
     depth = len(instructions.slot_names(code)) + instructions.flow(code).depths[one.position]
     registers = tuple(
-        new.get(register, register if register in read.cells else -1)
+        new.get(register, -1)
         if register in read.written
         else register
         if register < size
@@ -333,9 +334,24 @@ def _behind(
     return "resume", one.position, registers, handled_slot(code, one.position)
 
 
-def filled(cell: CellType, content: object) -> CellType:
-    """The cell, with something else in it."""
-    cell.cell_contents = content
+def _cell(
+    recipe: Recipe, slot: int, name: str, outputs: Mapping[str, Made], exits: Sequence[Exit]
+) -> int:
+    """The register of a cell with what it has where the nest was left: itself stands for what it had."""
+    contents: list[Register] = [outputs.get(name, slot)]
+    for one in exits:
+        what = one.values.get(slot)
+        assert not isinstance(what, tuple)
+        contents.append(slot if what is None else _made(recipe, what, outputs))
+    number = Made("output", len(outputs)) if exits else recipe.constant(0)
+    return recipe.number(recipe.call(filled, slot, number, *contents))
+
+
+def filled(cell: CellType, number: int, *contents: object) -> CellType:
+    """The cell, with that one of several contents in it; itself stands for what it has."""
+    content = contents[number]
+    if content is not cell:
+        cell.cell_contents = content
     return cell
 
 

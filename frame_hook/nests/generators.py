@@ -103,6 +103,7 @@ def consume(
         or not isinstance(generated, Generated)
         or len(starts) != len(others) + len(keywords)
         or len(starts) > (consumer.start is not None)
+        or (others and function is math.prod)  # it has to be named
     ):
         raise NotNativeError(TAKES_NONE)
     _enter(reader, generated, consumer, reader.next, *starts)

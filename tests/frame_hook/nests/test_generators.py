@@ -151,6 +151,14 @@ def seen_by_others(n):
     return seen, look(), i
 
 
+def number_of_another_type(n):
+    count = True
+    for i in range(1):
+        for j in range(n):
+            count += 1
+    return count, i, sum(count for j in range(3))
+
+
 def named_inside(a, n):
     found = 0.0
     for i in range(n):
@@ -218,6 +226,7 @@ LOOPS = [
     (leaves_early, lambda: (np.tile(A, (20, 1)), 9000.0)),
     (leaves_early, lambda: (np.tile(A, (20, 1)), 1e9)),
     (seen_by_others, lambda: (2000,)),
+    (number_of_another_type, lambda: (2000,)),
     (in_a_call, lambda: (A, 1500)),
     (changing_types, lambda: (A, 1500)),
     (of_bools, lambda: (A, 1500)),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.whole.fuzz import complexes, draws, tables
+from tests.whole.fuzz import complexes, draws, generators, tables
 from tests.whole.fuzz.check import Tried, World
 from tests.whole.fuzz.draws import Draws
 from tests.whole.fuzz.loop_arguments import (
@@ -115,6 +115,7 @@ class Writer:
     mixed: list[str] = field(default_factory=list)
     complexes: list[str] = field(default_factory=list)
     draws: Draws | None = None
+    generators: random.Random | None = None  # draws generator expressions; None: there are none
     loops: list[str] = field(
         default_factory=list
     )  # loop variables that are bound, the innermost last
@@ -190,6 +191,8 @@ class Writer:
 
     def integer(self, depth: int = 0) -> str:
         """An int, mostly."""
+        if made := generators.drawn(self, "I", depth):
+            return made
         if self.draws and depth < 3 and self.chance(0.15):
             return self.filled(self.draws.integers, depth + 1)
         if depth >= 3 or self.chance(0.4):
@@ -219,6 +222,8 @@ class Writer:
 
     def real(self, depth: int = 0) -> str:
         """A float, mostly."""
+        if made := generators.drawn(self, "F", depth):
+            return made
         if self.draws and depth < 3 and self.chance(0.15):
             return self.filled(self.draws.reals, depth + 1)
         if self.complexes and depth < 3 and self.chance(0.2):
@@ -242,6 +247,8 @@ class Writer:
 
     def truth(self, depth: int = 0) -> str:
         """A condition."""
+        if made := generators.drawn(self, "B", depth):
+            return made
         if self.complexes and depth < 3 and self.chance(0.1):
             return f"({self.filled(complexes.TRUTHS, depth)})"
         if not self.is_odd and self.chance(0.4):  # of Python's numbers alone, or of NumPy's floats
@@ -743,6 +750,9 @@ def generated(seed: int) -> PythonProgram:
         used += tables.begin(own, writer)
     if rng.random() < 0.25:
         used += begin_tuples(rng, writer)
+    own = random.Random(f"generators {seed}")  # noqa: S311  other programs stay as they are
+    if own.random() < 0.25:
+        writer.generators = own
     inner = rng.random() < 0.1
     generator = rng.random() < 0.05
     for _ in range(rng.choice((1, 1, 2, 3))):
