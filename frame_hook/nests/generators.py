@@ -233,6 +233,12 @@ def _folding(operator: str, start: Item, *, compensates: bool = False) -> Consum
 
     def take_item(reader: Reader, item: Item) -> None:
         total = _result(reader)
+        if (
+            compensates
+            and either.is_either(total)
+            and conversions.number(reader.out, total).type.is_real
+        ):
+            raise NotNativeError("a sum may be Python's float or NumPy's")
         if _is_plain_float(total) and compensates:
             assert isinstance(total, Number)
             _add_compensated(reader, total, item)

@@ -65,6 +65,7 @@ class Outside:
         self.numbers_around: dict[int, tuple[str, NumberKind]] = {}  # by register
         self.generators: dict[int, str] = {}  # their names, by register
         self._tuple_items = 0  # that were read one by one
+        self._written_cells: list[symbols.Cell] = []  # of the frame, that the loop writes
         self._things: dict[int, Thing] = {}
         self._classes: dict[int, Thing] = {}  # by id
 
@@ -113,6 +114,8 @@ class Outside:
             cell = self._trace.reader.cell(Source(slot, names[slot]), self._state[slot])
         else:
             cell = called.closure[slot - len(names) + len(called.closure)]
+            if any(cell is one for one in self._written_cells):
+                raise NotNativeError(f"a function that it calls uses {names[slot]}")
         if cell.content is None:
             raise NotNativeError(f"{names[slot]} has no value yet", later=True)
         return self.item(cell.content)
@@ -128,13 +131,14 @@ class Outside:
 
     def empty_cell(self, slot: int, name: str) -> None:
         """A cell of the frame is empty."""
-        self._trace.reader.cell(Source(slot, name), self._state[slot])
+        self._written_cells.append(self._trace.reader.cell(Source(slot, name), self._state[slot]))
 
     def content(self, slot: int, name: str) -> int:
         """The register of a number in a cell of the frame."""
-        content = self._trace.reader.cell(Source(slot, name), self._state[slot]).content
-        assert isinstance(content, Unread)
-        return content.source.register
+        cell = self._trace.reader.cell(Source(slot, name), self._state[slot])
+        self._written_cells.append(cell)
+        assert isinstance(cell.content, Unread)
+        return cell.content.source.register
 
     def local(self, slot: int) -> Item:
         """A variable of the frame that the loop does not write."""

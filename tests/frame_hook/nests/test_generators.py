@@ -159,6 +159,19 @@ def number_of_another_type(n):
     return count, i, sum(count for j in range(3))
 
 
+def seen_by_a_function(x, n):
+    weight = 1
+
+    def weighted(v):
+        return v * weight
+
+    for i in range(n):
+        weight = i
+        x[i % len(x)] += weighted(i)
+        x[0] += sum(weight for k in range(3))
+    return x
+
+
 def named_inside(a, n):
     found = 0.0
     for i in range(n):
@@ -265,7 +278,12 @@ def test_loops_in_whole_calls(function, make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "make"), [(named_inside, lambda: (A, 1500)), (keeps_one, lambda: (1500,))]
+    ("function", "make"),
+    [
+        (named_inside, lambda: (A, 1500)),
+        (keeps_one, lambda: (1500,)),
+        (seen_by_a_function, lambda: (np.zeros(9), 1500)),
+    ],
 )
 def test_what_is_left_to_python(function, make) -> None:
     """Generators that are kept, or that give variables of the function around values."""
