@@ -364,7 +364,7 @@ class Session:
             record.put_off.add(position)
             cache.drop_resume(position)
         cache.put_off = True
-        if position == 0 and whole.is_awaited(cache, record):
+        if whole.is_awaited(cache, record):
             return ASK_SOON_AGAIN
         record.waits += 1
         return ASK_AGAIN << min(record.waits - 1, MOST_DOUBLED)

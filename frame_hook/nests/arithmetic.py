@@ -45,6 +45,8 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, U64, Value
 
+POWERS = (-1, 2)  # of which run-time ints are exponents
+LARGEST_SHIFT = 62
 LARGEST_EXPONENT = 8  # of powers of integers
 
 
@@ -73,6 +75,8 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
     if operator == "**":
         if one.type.is_whole and kind.is_whole and _is_small(right):
             return _whole_power(code, one, right, kind)
+        if one.type == other.type == INT and isinstance(left, Known) and left.value in POWERS:
+            return _power_of_known(code, left.value, other)
         return _power(
             code, one, other, kind, is_square=isinstance(right, Known) and right.value == 2
         )
@@ -170,6 +174,17 @@ def _whole_power(code: Code, base: Number, exponent: Item, kind: NumberKind) -> 
     for _ in range(exponent.value):
         result = code.op("mul", type_, result, factor)
     return Number(kind, result)
+
+
+def _power_of_known(code: Code, base: int, exponent: Number) -> Number:
+    """-1 or 2 to the power of an int, which is one itself where that is not below zero, and fits."""
+    zero, one = code.constant(I64, 0), code.constant(I64, 1)
+    code.doubt_if(code.op("ilt", I1, exponent.value, zero))
+    if base == 2:
+        code.doubt_if(code.op("ilt", I1, code.constant(I64, LARGEST_SHIFT), exponent.value))
+        return Number(INT, code.op("shl", I64, one, exponent.value))
+    is_odd = code.op("ieq", I1, code.op("and", I64, exponent.value, one), one)
+    return Number(INT, code.op("select", I64, is_odd, code.constant(I64, -1), one))
 
 
 def _power(code: Code, one: Number, other: Number, kind: NumberKind, *, is_square: bool) -> Number:

@@ -87,7 +87,9 @@ def call(
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")
     value, out = function.value, reader.out
-    if any(isinstance(one, Generated) for one in arguments):
+    if any(isinstance(one, Generated) for one in arguments) or generators.is_gone_over(
+        value, arguments
+    ):
         generators.consume(reader, value, arguments, keywords)
         return
     found = array_calls.called(reader, value, arguments, keywords)

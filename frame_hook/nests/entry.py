@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -22,6 +22,7 @@ from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests.carried import Given, same_or_new
 from ufuse.frame_hook.nests.either import WidenError
 from ufuse.frame_hook.nests.finishing import Read
+from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.leaving import Exit
 from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
@@ -176,32 +177,32 @@ def _read(
     arrives: Mapping[int, Any] = MappingProxyType({}),
 ) -> tuple[Trace, Read]:
     return repeated(
-        lambda widened, rolled: _read_once(
-            code, position, function, state, keeps_all, arrives, widened, rolled
-        )
+        lambda tries: _read_once(code, position, function, state, keeps_all, arrives, tries)
     )
 
 
-def repeated(read: Callable[[frozenset[str] | None, frozenset[str] | None], T]) -> T:
-    """What reading a loop gives, with all that turns out on the way: variables to widen, loops to roll."""
-    widened: frozenset[str] | None = frozenset()
-    rolled: frozenset[str] | None = frozenset()
+def repeated(read: Callable[[Tries], T]) -> T:
+    """What reading a loop gives, with all that turns out on the way."""
+    tries = Tries(frozenset())
     while True:
         try:
-            return read(widened, rolled)
+            return read(tries)
         except RollError as more:
-            rolled = more.added(rolled)
+            tries = replace(tries, rolled=more.added(tries.rolled))
         except WidenError as more:
-            known = widened or frozenset()
-            widened = known | more.names if more.names - known else None
-        except NotNativeError:
-            if not widened:
+            known = tries.widened or frozenset()
+            tries = replace(tries, widened=known | more.names if more.names - known else None)
+        except NotNativeError as why:
+            if tries.widened:
+                tries = replace(tries, widened=None)
+            elif why.has_sums and not tries.doubts_nothing:
+                tries = Tries(frozenset(), doubts_nothing=True)
+            else:
                 raise
-            widened = None
         except EitherError:
-            if not widened:
+            if not tries.widened:
                 raise NotNativeError("a number may be Python's or NumPy's") from None
-            widened = None
+            tries = replace(tries, widened=None)
 
 
 def _read_once(
@@ -211,8 +212,7 @@ def _read_once(
     state: tuple[Any, ...],
     keeps_all: bool,
     arrives: Mapping[int, Any],
-    widened: frozenset[str] | None,
-    rolled: frozenset[str] | None,
+    tries: Tries,
 ) -> tuple[Trace, Read]:
     names = instructions.slot_names(code)
     on_stack = (ON_STACK.format(i) for i in range(len(state) - len(names)))
@@ -227,13 +227,12 @@ def _read_once(
             outside,
             keeps_all=keeps_all,
             arrives=arrives,
-            widened=widened,
-            rolled=rolled,
+            tries=tries,
         )
         try:
             read = reader.read()
         except NotNativeError as why:
-            why.place = _in_words(reader, code)
+            why.place, why.has_sums = _in_words(reader, code), reader.has_sums
             raise
         return trace, guarded(trace, code, read, outside)
     except GraphBreak as graph_break:

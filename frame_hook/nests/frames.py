@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,23 @@ def handled(code: types.CodeType) -> frozenset[int]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """What tries to read a loop have come to.
+
+    `widened`: locals that are Python's or NumPy's numbers, whichever, at the headers of loops; None: none may be.
+    `rolled`: inner loops that are not unrolled; None: all. `doubts_nothing`: a sum of nothing, which would be an int
+    where others are none, is in doubt.
+    """
+
+    widened: frozenset[str] | None = None
+    rolled: frozenset[str] | None = frozenset()
+    doubts_nothing: bool = False
+
+
+NO_TRIES = Tries()
+
+
 class Function:
     """What does not change while a function is read; `prefix` begins the names of its variables and labels."""
 
@@ -38,6 +56,7 @@ class Function:
         self.prefix = prefix
         self.called = called  # where it is called in the loop; None: the loop stands in it
         self.consumer = consumer  # of a generator: what takes its items, see `generators.py`
+        self.sums: set[Kind] = set()  # what sums of its items are
         own = instructions.slot_names(code)
         self.names = own if consumer is None else (*own, *HIDDEN)
         self.hidden = frozenset(range(len(own), len(self.names)))  # slots that are always live
@@ -56,6 +75,11 @@ class Function:
         self.is_comprehension = code.co_varnames[:1] == (".0",)
         returns = [one for one in self.table.values() if one.opname in instructions.ENDS]
         self.returns_once = len(returns) == 1
+
+    def only_cells(self, slots: Iterable[int]) -> None:
+        """Cells lie in these slots alone: in others that may have some, variables do."""
+        self.cells = self.cells.intersection(slots)
+        self.own_cells = self.own_cells & self.cells
 
     def variable(self, slot: int) -> str:
         """What the names of the variables that hold a local begin with."""

@@ -7,7 +7,8 @@ where the generator reads them. Such a call is done whole: where a number is in 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from ufuse.frame_hook.nests.frames import LOST, RESULT, Function
 from ufuse.frame_hook.nests.values import (
     CALLABLE,
     FLOAT,
+    Array,
     CellOf,
     Empty,
     Generated,
@@ -38,6 +40,9 @@ from ufuse.frame_hook.nests.values import (
     MadeFunction,
     NotNativeError,
     Number,
+    Numbers,
+    RangeOf,
+    Row,
     Turning,
     known_truth,
 )
@@ -68,6 +73,15 @@ class Consumer:
     ways: Mapping[bool, int] | None = None
 
 
+def _each(items: Iterable[object]) -> Iterator[object]:
+    return (item for item in items)
+
+
+EACH = MadeFunction(
+    next(one for one in _each.__code__.co_consts if isinstance(one, types.CodeType)), ()
+)
+
+
 # Functions and generators -----------------------------------------------------------------------------------------
 
 
@@ -86,6 +100,14 @@ def make_generator(function: MadeFunction, iterator: Item) -> Generated:
     return Generated(function, iterator)
 
 
+def is_gone_over(function: Any, arguments: list[Item]) -> bool:
+    """Whether a call goes over a sequence of numbers: as over a generator of its items."""
+    is_known = isinstance(function, CALLABLE) and function in CONSUMERS
+    return (
+        is_known and bool(arguments) and isinstance(arguments[0], Numbers | Row | Array | RangeOf)
+    )
+
+
 def consume(
     reader: Reader, function: Any, arguments: list[Item], keywords: Mapping[str, Item]
 ) -> None:
@@ -96,6 +118,8 @@ def consume(
 
     """
     generated, *others = arguments
+    if is_gone_over(function, arguments):
+        generated = Generated(EACH, reader.iterate(generated))
     starts = [*others, *(item for name, item in keywords.items() if name == "start")]
     consumer = CONSUMERS.get(function) if isinstance(function, CALLABLE) else None
     if (
@@ -216,6 +240,11 @@ def _set(reader: Reader, name: str, item: Item) -> None:
     reader.slots[slot] = keeping.keep(reader, reader.frame.function.variable(slot), item)
 
 
+def _kind(reader: Reader) -> Kind:
+    """What the result is by now."""
+    return reader.slots[_variable(reader, RESULT)]
+
+
 def _result(reader: Reader) -> Item:
     result = _get(reader, RESULT)
     assert result is not None
@@ -245,9 +274,14 @@ def _folding(operator: str, start: Item, *, compensates: bool = False) -> Consum
         else:
             _set(reader, RESULT, _binary(reader, operator, total, item))
             _begin_compensation(reader)
+        reader.has_sums = True
+        reader.frame.function.sums.add(_kind(reader))
 
-    def end_call(reader: Reader) -> Item:
-        total = _result(reader)
+    def end_call(reader: Reader) -> Item | None:
+        total, sums = _result(reader), reader.frame.function.sums
+        if reader.tries.doubts_nothing and sums and _kind(reader) not in sums:
+            reader.go_to_doubt()
+            return None
         return _compensated(reader, total) if compensates and _is_plain_float(total) else total
 
     return Consumer(take_item, end_call, start)

@@ -35,7 +35,7 @@ from ufuse.frame_hook.nests import (
     views,
 )
 from ufuse.frame_hook.nests.finishing import Read
-from ufuse.frame_hook.nests.frames import Frame, Function, Version
+from ufuse.frame_hook.nests.frames import NO_TRIES, Frame, Function, Tries, Version
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.holders import Holders
 from ufuse.frame_hook.nests.outermost import Outermost, outermost
@@ -101,14 +101,12 @@ class Reader(Holders):
         *,
         keeps_all: bool = False,
         arrives: Mapping[int, NumberKind] = MappingProxyType({}),
-        widened: frozenset[str] | None = None,
-        rolled: frozenset[str] | None = frozenset(),
+        tries: Tries = NO_TRIES,
     ) -> None:
         self.position = position
-        # Slots of locals that are Python's or NumPy's, whichever, at the headers of loops; None: none may be.
-        self._widened = widened
-        self.rolled = rolled  # inner loops that are not unrolled; None: all
+        self.tries = tries
         self.unrolls = False
+        self.has_sums = False  # of generators
         self.is_long = False  # some statement is over many elements
         self.reads_neighbours = False  # some statement reads or writes several parts of one array
         self.turn_items: dict[int, tuple[Known, str]] = {}  # by identity; of which loops
@@ -116,6 +114,10 @@ class Reader(Holders):
         super().__init__(state, outside)
         self.null = null
         self.own = Function(code, "")
+        # From 3.12 on a comprehension has its own variables in the slots of cells of the same names.
+        self.own.only_cells(
+            slot for slot, value in enumerate(state) if type(value) is types.CellType
+        )
         self.region = loop_positions(code, position)
         self.is_while = self.own.table[position].opname != "FOR_ITER"
         self.written = written(self.own.table[one] for one in (position, *self.region))
@@ -307,7 +309,7 @@ class Reader(Holders):
         """What the function being read comes to a position with; sets what its stack holds."""
         elementwise.settle(self)
         frame = self.frame
-        if self._widened:
+        if self.tries.widened:
             self._widen(position)
         function, live = frame.function, frame.function.live[position]
         always = self.changed if frame.caller is None else function.hidden
@@ -349,7 +351,7 @@ class Reader(Holders):
             if isinstance(kind := unrolling.settled(one, self.frame.stack), NumberKind)
             and not isinstance(kind, EitherKind)
             and kind.kind in either.KINDS
-            and function.variable(slot) in (self._widened or ())
+            and function.variable(slot) in (self.tries.widened or ())
         ]
 
     def resume(self, version: Version) -> None:
@@ -395,7 +397,7 @@ class Reader(Holders):
         """The label of a version, which is read if it has not been."""
         known = self.labels.get(version)
         if known is None:
-            if self._widened is not None and self._is_header(version):
+            if self.tries.widened is not None and self._is_header(version):
                 known_versions = [one for one in self.labels if one.place == version.place]
                 either.check_versions(known_versions, version)
             known = f"{version.function.prefix}at{version.position}{unrolling.suffix(version)}"

@@ -122,7 +122,11 @@ def _is_small(
     reader: Reader, turns: int, around: list[tuple[Turning, Unrolled]], name: str
 ) -> bool:
     table, code = reader.frame.function.table, reader.code
-    if reader.rolled is None or name in reader.rolled or table[reader.next].opname != "FOR_ITER":
+    if (
+        reader.tries.rolled is None
+        or name in reader.tries.rolled
+        or table[reader.next].opname != "FOR_ITER"
+    ):
         return False
     together = prod((len(kind.members) for _, kind in around), start=turns)
     size = together * len(loop_positions(code, reader.next))

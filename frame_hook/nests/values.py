@@ -15,13 +15,14 @@ from ufuse.graph.nest import INTEGERS, KINDS, MAP_AXES, REALS, Value
 class NotNativeError(Exception):
     """Why a loop is not read as a nest. `later`: in a later turn it may be, when its variables have settled.
 
-    `place`: where in the program, in words, once that is known.
+    `place`: where in the program, in words, once that is known. `has_sums`: of what may be nothing.
     """
 
     def __init__(self, why: str, *, later: bool = False) -> None:
         super().__init__(why)
         self.later = later
         self.place = ""
+        self.has_sums = False
 
     def __str__(self) -> str:
         return f"{self.args[0]}{self.place}"

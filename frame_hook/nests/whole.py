@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests import calls, conversions, either, elementwise, keep
 from ufuse.frame_hook.nests.choice import names_of
 from ufuse.frame_hook.nests.entry import NestMaker, guarded, repeated
 from ufuse.frame_hook.nests.finishing import Read
+from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.generators import NAME as GENERATOR
 from ufuse.frame_hook.nests.outermost import Outermost
 from ufuse.frame_hook.nests.outside import Outside
@@ -168,6 +169,8 @@ def capture(
         return
     if record.whole_tries < MOST_TRIES:
         put_off(cache, measures=measures)
+        if measures and record.goes_over_generators:
+            cache.whole_call_after = MORE_CALLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,20 +239,20 @@ class Waiting:
 def _read(
     code: types.CodeType, function: types.FunctionType, state: tuple[Any, ...]
 ) -> tuple[Trace, WholeReader, Read]:
-    return repeated(lambda widened, rolled: _read_once(code, function, state, widened, rolled))
+    return repeated(lambda tries: _read_once(code, function, state, tries))
 
 
 def _read_once(
-    code: types.CodeType,
-    function: types.FunctionType,
-    state: tuple[Any, ...],
-    widened: frozenset[str] | None,
-    rolled: frozenset[str] | None,
+    code: types.CodeType, function: types.FunctionType, state: tuple[Any, ...], tries: Tries
 ) -> tuple[Trace, WholeReader, Read]:
     trace = Trace(state, slot_names(code), _hook.NULL)
     try:
-        reader = WholeReader(trace, function, state, widened, rolled)
-        return trace, reader, _guarded(trace, code, reader, state)
+        reader = WholeReader(trace, function, state, tries)
+        try:
+            return trace, reader, _guarded(trace, code, reader, state)
+        except NotNativeError as why:
+            why.has_sums = reader.has_sums
+            raise
     except GraphBreak as graph_break:
         raise NotNativeError(f"it uses {graph_break.what}") from None
 
@@ -262,8 +265,7 @@ class WholeReader(Reader):
         trace: Trace,
         function: types.FunctionType,
         state: tuple[Any, ...],
-        widened: frozenset[str] | None,
-        rolled: frozenset[str] | None,
+        tries: Tries,
     ) -> None:
         code = function.__code__
         if code.co_flags & VARYING:
@@ -277,7 +279,7 @@ class WholeReader(Reader):
         )
         own = (*state[:count], _hook.NULL, iter(range(1)))
         outside = Outside(trace, function, state)
-        super().__init__(around, header, own, _hook.NULL, outside, widened=widened, rolled=rolled)
+        super().__init__(around, header, own, _hook.NULL, outside, tries=tries)
         self.outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
         self._function, self._given = function, count
         outside.known(function, _called(trace, function, state))

@@ -155,14 +155,14 @@ def number_of_another_type(n):
     count = True
     for i in range(1):
         for j in range(n):
-            count += 1
+            count += 1 + 0 * j + 0 * i
     return count, i, sum(count for j in range(3))
 
 
 def seen_by_a_function(x, n):
     weight = 1
 
-    def weighted(v):
+    def weighted(v) -> Any:
         return v * weight
 
     for i in range(n):
@@ -170,6 +170,26 @@ def seen_by_a_function(x, n):
         x[i % len(x)] += weighted(i)
         x[0] += sum(weight for k in range(3))
     return x
+
+
+def hides_a_cell(a, n):
+    i = 5.5
+    total = sum(i * v for v in a[0])
+    made = [i * 2 for i in range(n)]
+    rows = [sum(a[i % 3, k] for k in range(4)) for i in range(n)]
+    return total, made, rows, i, sum(i for k in range(2))
+
+
+def of_sequences(x, numbers, n):
+    total = 0.0
+    for k in range(n):
+        total += sum(x) / (max(x) - min(x)) + sum(numbers, k) + sum(range(k % 7))
+        total += max(numbers) if any(x) and all(numbers) else math.prod(numbers)
+    return total
+
+
+def powers(n):
+    return sum((-1) ** k / (2 * k + 1) + 2 ** (k % 62) for k in range(n))
 
 
 def named_inside(a, n):
@@ -240,6 +260,9 @@ LOOPS = [
     (leaves_early, lambda: (np.tile(A, (20, 1)), 1e9)),
     (seen_by_others, lambda: (2000,)),
     (number_of_another_type, lambda: (2000,)),
+    (hides_a_cell, lambda: (A, 1500)),
+    (of_sequences, lambda: (np.arange(9.0) / 3, [1.5, 2.5, 0.1], 1500)),
+    (of_sequences, lambda: (np.arange(9), [1, 2, 3], 1500)),
     (in_a_call, lambda: (A, 1500)),
     (changing_types, lambda: (A, 1500)),
     (of_bools, lambda: (A, 1500)),
@@ -324,6 +347,7 @@ CALLS: list[tuple[Any, Any]] = [
     (in_order, lambda n: (np.arange(n) % 250,)),
     (closest, lambda n: (np.arange(min(n, 40)) ** 2 / 3,)),
     (is_prime, lambda n: (1_000_003 * n,)),
+    (powers, lambda n: (n,)),
     (scaled_sum, lambda n: (np.arange(n) / 3, n)),
 ]
 
