@@ -56,7 +56,7 @@ NAME = "<genexpr>"
 COMPENSATES = VERSION >= (3, 12)  # sum() of floats carries their rounding errors along
 COMPENSATES_INTS = VERSION >= (3, 14)  # that are added to floats, too
 NOT_MADE = "making a function is not compiled yet"
-TAKES_NONE = "calls of a generator are compiled for sum, any, all, min, max and math.prod alone"
+TAKES_NONE = "a generator is compiled only where sum, any, all, min, max or math.prod goes over it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,8 @@ def consume(
         or (others and function is math.prod)  # it has to be named
     ):
         raise NotNativeError(TAKES_NONE)
+    for one in starts:
+        complexes.scalar(reader.out, one)  # others are an error even with nothing to add
     _enter(reader, generated, consumer, reader.next, *starts)
 
 
@@ -262,13 +264,7 @@ def _folding(operator: str, start: Item, *, compensates: bool = False) -> Consum
 
     def take_item(reader: Reader, item: Item) -> None:
         total = _result(reader)
-        if (
-            compensates
-            and either.is_either(total)
-            and conversions.number(reader.out, total).type.is_real
-        ):
-            raise NotNativeError("a sum may be Python's float or NumPy's")
-        if _is_plain_float(total) and compensates:
+        if compensates and _is_plain_float(total):
             assert isinstance(total, Number)
             _add_compensated(reader, total, item)
         else:
@@ -301,7 +297,11 @@ def _binary(reader: Reader, operator: str, total: Item, item: Item) -> Item:
 
 def _is_plain_float(item: Item) -> bool:
     """Whether `sum` adds to it in C: to a float of Python's."""
-    return isinstance(item, Number) and not either.is_either(item) and item.type == FLOAT
+    if not isinstance(item, Number) or not item.type.is_real:
+        return False
+    if either.is_either(item):
+        raise NotNativeError("a sum may be Python's float or NumPy's")
+    return item.type == FLOAT
 
 
 def _add_compensated(reader: Reader, total: Number, item: Item) -> None:

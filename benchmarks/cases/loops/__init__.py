@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks.cases.loops import (
     complex_numbers,
+    generators,
     grids,
     linear,
     sequences,
@@ -218,6 +219,11 @@ LOOPS = {
         row(sequences.n_body,          lambda n: bodies(n, 20), 20, 3),
         row(sequences.collatz,         lambda n: (n,), 3000, 8),
         row(sequences.random_walk,     lambda n: (n, 42), 100000, 50),
+        row(generators.product_by_sums, lambda n: (drawn(n, n), drawn(n, n), np.zeros((n, n))), 50, 5),
+        row(generators.primes,         lambda n: (n,), 8000, 30),
+        row(generators.moving_means,   lambda n: (drawn(n), 20), 4000, 40),
+        row(generators.nearest,        lambda n: (drawn(n, 3), drawn(8, 3)), 1000, 10),
+        row(generators.correlation,    lambda n: (drawn(n), drawn(n + 1)[:n]), 20000, 20),
         row(complex_numbers.mandelbrot_complex, lambda n: (n, 50), 80, 8),
         row(complex_numbers.julia,     lambda n: (waves(n, n) * 1.5, -0.4 + 0.6j, 50), 80, 8),
         row(complex_numbers.fourier_butterflies, lambda n: (waves(n),), 4096, 16),
