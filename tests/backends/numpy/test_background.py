@@ -46,8 +46,9 @@ def test_a_handler_that_raises_while_a_thread_begins_leaves_none_waited_for() ->
 
 
 def begin_for_ever() -> None:
-    """One thread after another."""
-    while True:
+    """One thread after another, for seconds at most."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
         Work(int)
 
 
