@@ -67,7 +67,8 @@ def test_report_of_a_whole_function() -> None:
         "  gives   float64[m]",
         "  checks  k == 2, and 5 facts about types, layouts and names",
     ]
-    assert str(report).splitlines()[-1].startswith("First call ")
+    timed = str(report).splitlines()[-2:]  # perhaps the last one says that plain Python was faster
+    assert any(line.startswith("First call ") for line in timed)
     assert repr(report) == str(report), "which is what a Python prompt shows"
     np.testing.assert_array_equal(report.result, whole(X, 2))
 
