@@ -63,14 +63,14 @@ TAKES_NONE = "a generator is compiled only where sum, any, all, min, max or math
 class Consumer:
     """What takes the items of a generator: what an item is to it, and what it gives at the end.
 
-    `start` is what it begins with, by default. `ways`: where control goes on, by the result, where that is no value on
-    the stack.
+    `start` is what it begins with, by default. `ways`: where control goes on, by the result (False, True), where that
+    is no value on the stack.
     """
 
     take: Callable[[Reader, Item], None]
     end: Callable[[Reader], Item | None]  # None: the block was ended
     start: Item | None = None
-    ways: Mapping[bool, int] | None = None
+    ways: tuple[int, int] | None = None
 
 
 def _each(items: Iterable[object]) -> Iterator[object]:
@@ -149,8 +149,9 @@ def consume_in_test(reader: Reader, header: Instruction) -> None:
         back += table[back].size
     if instructions.successors(table[back]) != (header.position,):
         raise NotNativeError("it goes over a generator")
-    stops_at = "IF_TRUE" in jump.opname
-    consumer = replace(_testing(stops_at), ways={stops_at: found, not stops_at: ended})
+    stops_at_true = "IF_TRUE" in jump.opname
+    ways = (ended, found) if stops_at_true else (found, ended)
+    consumer = replace(CONSUMERS[any if stops_at_true else all], ways=ways)
     _enter(reader, generated, consumer, header.position)
 
 

@@ -152,7 +152,7 @@ class Reader(Holders):
         self.exits: list[leaving.Exit] = []
         # The kinds of numbers that the nest makes for exits, by slot.
         self.made: dict[str, str] = {}
-        self.functions: dict[tuple[str, int], Function] = {}  # that are called
+        self.functions: dict[tuple[Any, ...], Function] = {}  # that are called
         self._counts: dict[str, int] = {}  # of versions, by what their labels have in common
         self.doubts = False
         self._comes_back = False  # to the header, from some turn
@@ -371,12 +371,13 @@ class Reader(Holders):
 
     def generator(self, code: types.CodeType, consumer: generators.Consumer) -> Function:
         """A generator expression whose items are taken here."""
-        key = f"{self.frame.function.prefix}.{code.co_name}@{self.at.position}.", id(code)
+        prefix = f"{self.frame.function.prefix}.{code.co_name}@{self.at.position}."
+        key = prefix, id(code), consumer  # which may be one of several that the call is of
         if key not in self.functions:
             called = symbols.Function(
                 code, self.outside.globals_of(self.frame.function.called), (), {}, ()
             )
-            self.functions[key] = Function(code, key[0], called, consumer)
+            self.functions[key] = Function(code, prefix, called, consumer)
         return self.functions[key]
 
     def go_to_doubt(self) -> None:

@@ -180,6 +180,14 @@ def hides_a_cell(a, n):
     return total, made, rows, i, sum(i for k in range(2))
 
 
+def one_of_two(a, n):
+    total = 0.0
+    for i in range(n):
+        chosen = min if i % 2 else max
+        total += chosen(v * i for v in a[i % len(a)]) + (sum if i % 3 else max)(range(i % 3, 7))
+    return total
+
+
 def of_sequences(x, numbers, n):
     total = 0.0
     for k in range(n):
@@ -261,6 +269,7 @@ LOOPS = [
     (seen_by_others, lambda: (2000,)),
     (number_of_another_type, lambda: (2000,)),
     (hides_a_cell, lambda: (A, 1500)),
+    (one_of_two, lambda: (A, 1500)),
     (of_sequences, lambda: (np.arange(9.0) / 3, [1.5, 2.5, 0.1], 1500)),
     (of_sequences, lambda: (np.arange(9), [1, 2, 3], 1500)),
     (in_a_call, lambda: (A, 1500)),
