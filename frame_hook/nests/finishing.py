@@ -90,8 +90,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     blocks = leaner(blocks, known, reader.out.unsure)
     others = tuple(reader.out.variables[name] for name in variables_of(blocks) if name not in known)
     nest = replace(nest, blocks=blocks, others=others)
-    cells = reader.own.own_cells & reader.written
-    empty = reader.written - changed - reader.nothing.keys() - cells
+    empty = reader.written - changed - reader.nothing.keys() - reader.written_cells
     return Read(
         nest,
         tuple(registers),
@@ -101,7 +100,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         reader.written,
         tuple(reader.exits),
         carried.tuples(names, reader.kinds),
-        cells,
+        reader.written_cells,
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
+from ufuse.frame_hook.library.numeric import COMPENSATES
 from ufuse.frame_hook.nests import (
     arithmetic,
     calls,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
 CLOSURE = 8  # the flag of MAKE_FUNCTION, and the argument of SET_FUNCTION_ATTRIBUTE
 NAME = "<genexpr>"
-COMPENSATES = VERSION >= (3, 12)  # sum() of floats carries their rounding errors along
 COMPENSATES_INTS = VERSION >= (3, 14)  # that are added to floats, too
 NOT_MADE = "making a function is not compiled yet"
 TAKES_NONE = "a generator is compiled only where sum, any, all, min, max or math.prod goes over it"

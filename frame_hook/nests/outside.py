@@ -129,16 +129,11 @@ class Outside:
         self.numbers_around[content.source.register] = name, kind
         return content.source.register
 
-    def empty_cell(self, slot: int, name: str) -> None:
-        """A cell of the frame is empty."""
-        self._written_cells.append(self._trace.reader.cell(Source(slot, name), self._state[slot]))
-
-    def content(self, slot: int, name: str) -> int:
-        """The register of a number in a cell of the frame."""
+    def written_cell(self, slot: int, name: str) -> int | None:
+        """The register of the number in a cell of the frame that the loop writes; None: it is empty."""
         cell = self._trace.reader.cell(Source(slot, name), self._state[slot])
         self._written_cells.append(cell)
-        assert isinstance(cell.content, Unread)
-        return cell.content.source.register
+        return cell.content.source.register if isinstance(cell.content, Unread) else None
 
     def local(self, slot: int) -> Item:
         """A variable of the frame that the loop does not write."""

@@ -122,12 +122,11 @@ class Reader(Holders):
         self.is_while = self.own.table[position].opname != "FOR_ITER"
         self.written = written(self.own.table[one] for one in (position, *self.region))
         self._live = frozenset(range(len(self.own.names))) if keeps_all else self.own.live[position]
-        for slot in self.own.own_cells & self.written:
+        self.written_cells = self.own.own_cells & self.written
+        for slot in self.written_cells:
             state = (*state[:slot], _content(state[slot]), *state[slot + 1 :])
-        # Cells that it writes: those that are empty when it begins get a number in its first turn.
-        self.begins_empty = frozenset(
-            slot for slot in self.own.own_cells & self.written if state[slot] is null
-        )
+        # Those that are empty when it begins get a number in its first turn.
+        self.begins_empty = frozenset(slot for slot in self.written_cells if state[slot] is null)
         self.kinds: dict[int, SlotKind] = {
             slot: kind
             for slot in range(len(self.own.names))
@@ -203,8 +202,6 @@ class Reader(Holders):
         self.frame.slots = {
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self.changed
         }
-        for slot in self.begins_empty:
-            self.outside.empty_cell(slot, names[slot])
         for slot in sorted(self.written - self.changed - self.begins_empty):
             value = self.state[slot]
             if slot in live and self._is_nothing(slot):
@@ -217,8 +214,10 @@ class Reader(Holders):
         for slot, own in self.kinds.items():
             if isinstance(own, ItemsKind):
                 self.tuples[slot] = self.outside.members(slot)
-            if slot in self.written & self.own.own_cells:
-                self.cells[slot] = self.outside.content(slot, names[slot])
+        for slot in self.written_cells:
+            register = self.outside.written_cell(slot, names[slot])
+            if register is not None:
+                self.cells[slot] = register
         self.label(self.version(self.position))
         if (others := self._other_scalars()) is not None:
             self.frame.slots = others
