@@ -33,6 +33,7 @@ from ufuse.frame_hook.nests.choice import (
     RESTS,
     TOO_SHORT,
     Loops,
+    has_loops,
     written_slots,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
@@ -399,6 +400,16 @@ class Session:
         if self._is_bounded:
             self._budget.spend(time.thread_time() - begun)
         return made
+
+    @property
+    def takes_loops(self) -> bool:
+        """Whether functions that bring no array are asked about for the sake of their loops."""
+        return self.loops is not None and not self.every_frame
+
+    def cache_for_loops(self, code: CodeType) -> Any:
+        """As `cache_for`, of a call that brings no array: only loops that may become native code are a reason."""
+        is_user_s = code not in DISABLED and self.should_trace(code)
+        return self.cache_for(code) if is_user_s and has_loops(code) else None
 
     def cache_for(self, code: CodeType) -> Any:
         """The cache of a function that plain Python calls while this session runs it; None: never trace it."""

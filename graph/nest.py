@@ -274,10 +274,14 @@ class ArraySlot:
     (`is_viewed`), it has cells for where that begins along each axis of its array, and how long each of its axes is:
     `name.place0`, `name.length0` and so on.
 
-    `items` says whose the numbers of a list or tuple are, "python" or "numpy", which the nest gets as an array; of two
+    `items` says whose the numbers of a list or tuple are, "python" or "numpy", which the nest gets as an array; "text":
+    they are the characters of a str. It has two
     axes where its items are lists or tuples, all as long. Where
     it is written, those that have changed are put into the list. Where the loop goes over the list, `iterator` names
     its slot: only what comes next is there.
+
+    `within`: a temporary is given back as a view of a new array, as some of NumPy's functions do it: of an "array" like
+    it, or as the only "column" of one of two axes.
     """
 
     name: str
@@ -288,6 +292,7 @@ class ArraySlot:
     is_viewed: bool = False
     items: str = ""
     iterator: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,6 +524,7 @@ def _described(slot: Slot) -> str:
                 ("written", slot.is_written),
                 ("bound again", slot.is_rebound),
                 ("viewed", slot.is_viewed),
+                (f"within {slot.within}", bool(slot.within)),
             )
             what = f"{slot.ndim}-d array"
             if slot.items:

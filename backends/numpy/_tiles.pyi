@@ -92,7 +92,9 @@ class Nest:
         address: int,
         owner: object,
         slots: tuple[_Slot, ...],
-        temporaries: tuple[tuple[str, int], ...] = (),  # the dtype's character, axes
+        # The dtype's character, axes, and of what it is given back as a view: 1: an array like it, 2: one whose only
+        # column it is.
+        temporaries: tuple[tuple[str, int] | tuple[str, int, int], ...] = (),
         scratches: int = 0,
         views: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = (),  # array; axis and step
         exits: int = 0,

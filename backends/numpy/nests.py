@@ -29,6 +29,8 @@ from ufuse.graph.nest import (
     Slot,
 )
 
+WITHIN = ("", "array", "column")  # as C numbers them
+
 
 def nest_object(nest: Nest) -> Callable[..., object] | None:
     """What runs turns of a loop; None where there is no LLVM."""
@@ -65,7 +67,9 @@ def _made(
     except Exception:  # LLVM is not ours, and plain Python is right
         logging.getLogger("ufuse.kernels").info("a loop could not be compiled", exc_info=True)
         return None
-    temporaries = tuple((one.dtype.char, one.ndim) for one in nest.temporaries)
+    temporaries = tuple(
+        (one.dtype.char, one.ndim, WITHIN.index(one.within)) for one in nest.temporaries
+    )
     slots = tuple(_slot(one, nest) for one in nest.slots)
     # No variable is bound to a view with a computed step.
     views = tuple(
@@ -159,7 +163,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             names = [one.name if isinstance(one, RangeSlot) else None for one in nest.slots]
             iterator = names.index(slot.iterator) if slot.iterator else -1
             kind = next(kind for kind in KINDS if np.dtype(kind) == slot.dtype)
-            return "list", kind, items == "numpy", iterator, slot.is_written, slot.ndim
+            return "list", kind, items != "python", iterator, slot.is_written, slot.ndim
         case ArraySlot():
             return (
                 "array",

@@ -221,10 +221,11 @@ def compare(code: Code, name: str, left: Item, right: Item) -> Number:
 
 
 def known_comparison(name: str, left: Item, right: Item) -> bool | None:
-    """What a comparison of two of Python's numbers gives that are known."""
+    """What a comparison of two of Python's numbers, or of two texts, gives that are known."""
     if not isinstance(left, Known) or not isinstance(right, Known):
         return None
-    if {type(left.value), type(right.value)} <= {int, float, bool}:
+    types = {type(left.value), type(right.value)}
+    if types <= {int, float, bool} or types == {str}:
         return bool(getattr(operator, name)(left.value, right.value))
     return None
 

@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     Part,
+    TemporaryKind,
 )
 from ufuse.graph.nest import F64, I1, I64, Value, View
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 WHOLE, REAL, BOOL = np.dtype(int), np.dtype(float), np.dtype(bool)
 VECTOR = ((0, 1),)
 # A count of `np.count_nonzero` is Python's, or NumPy's.
+_PLACES, _SPACED = np.flatnonzero([True, False]), np.linspace(0, 1, 3)
 _EXAMPLE: object = np.count_nonzero(np.ones(1, bool))
 COUNT = INT if type(_EXAMPLE) is int else NP_INT
 
@@ -83,6 +85,8 @@ def places(reader: Reader, item: Item) -> Array:
     )
     inputs = (mask.lengths[0].value, total.value, *mask.places, out.constant(I64, 0))
     out.write("nonzero", *inputs, attributes=attributes)
+    assert isinstance(fresh.holder, TemporaryKind)
+    reader.memory.give_within(fresh.holder, _PLACES)
     return fresh
 
 
@@ -219,4 +223,6 @@ def linspace(reader: Reader, start: Item, stop: Item, num: Item = Known(50)) -> 
     found = elementwise.computed(reader, moved)
     assert isinstance(found, Array)
     out.store(reader.array(found.holder), steps, last)
+    assert isinstance(found.holder, TemporaryKind)
+    reader.memory.give_within(found.holder, _SPACED)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -18,15 +19,17 @@ from ufuse.frame_hook.nests import (
     arithmetic,
     array_calls,
     calls,
+    characters,
     complexes,
     draws,
+    fields,
     functions,
     generators,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
-from ufuse.frame_hook.nests.positions import loop_positions, while_headers, written
+from ufuse.frame_hook.nests.positions import BACK, loop_positions, while_headers, written
 from ufuse.frame_hook.nests.refusals import why_not_instruction
 from ufuse.frame_hook.nests.values import CALLABLE, NotNativeError, item_kind
 from ufuse.frame_hook.trace.symbols import (
@@ -67,8 +70,21 @@ UNROLLED_AT_MOST = 300  # instructions of a loop: to trace more takes longer tha
 LONG_TURN = 40  # instructions of a `while` loop: to trace them takes longer than to make a nest
 INNER_TURNS = 8  # that an inner loop is taken to have, before its iterator is known
 READ_AFTER = 3e-3  # seconds: reading takes about as long
-NEVER_USED = (list, dict, set, str)  # as globals of nests
+NEVER_USED = (list, set, str)  # as globals of nests
 MOST_ARGUMENTS = 3  # of functions of numbers
+METHODS = frozenset(
+    (
+        "append",
+        *fields.METHODS,
+        *characters.METHODS,
+        *characters.CASES,
+        *array_calls.METHODS,
+        *array_calls.ATTRIBUTES,
+    )
+)
+LOOP_OPCODES = frozenset(
+    number for name, number in dis.opmap.items() if name == "FOR_ITER" or name.startswith(BACK)
+)
 JUMPS = ("FOR_ITER", "JUMP", "POP_JUMP")
 
 
@@ -165,6 +181,11 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
     return found
 
 
+def has_loops(code: CodeType) -> bool:
+    """Whether a function has a loop whose instructions a nest can have."""
+    return not LOOP_OPCODES.isdisjoint(code.co_code[::2]) and bool(written_slots(code))
+
+
 def why_not_instructions(code: CodeType, header: int) -> str | None:
     """Which instruction no nest has, and in which line; None where a nest can have all."""
     table = instructions.by_position(code)
@@ -242,7 +263,7 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         if type(value) is not ModuleType:
             if chain[0] and not isinstance(value, list | dict | str):
                 return None
-            fits = name in {"append", *array_calls.METHODS, *array_calls.ATTRIBUTES}
+            fits = name in METHODS
             is_other = any(hasattr(one, name) for one in (list, dict, str))
             of_object = f"{name} of a list, dict or string is not compiled yet"
             return of_object if is_other and not fits else None

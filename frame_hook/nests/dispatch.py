@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from ufuse.frame_hook.nests import (
     array_calls,
     calls,
+    characters,
     complexes,
     conversions,
     draws,
     extremes,
+    fields,
     functions,
     generators,
     iterating,
@@ -21,7 +23,9 @@ from ufuse.frame_hook.nests import (
 from ufuse.frame_hook.nests.values import (
     Array,
     Bound,
+    Character,
     Complex,
+    Entries,
     Generated,
     Generating,
     Generator,
@@ -36,6 +40,7 @@ from ufuse.frame_hook.nests.values import (
     Part,
     Row,
     Table,
+    Text,
     Thing,
 )
 
@@ -58,10 +63,21 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     if isinstance(owner, Generator):
         return Generating(owner, name)
     if isinstance(owner, Thing):
-        return reader.outside.attribute_of(owner, name)
+        return fields.attribute(reader, owner, name)
+    if isinstance(owner, Entries) or (
+        isinstance(owner, Character) and name in {*characters.METHODS, *characters.CASES}
+    ):
+        return Method(owner, name)
     if isinstance(owner, Known) and isinstance(owner.value, type):
-        return reader.outside.class_attribute(owner.value, name)
+        return fields.taken(reader, reader.outside.class_attribute(owner.value, name))
     raise NotNativeError(f"the attribute {name} is not compiled yet")
+
+
+def getter(reader: Reader, owner: Item, name: str) -> types.FunctionType | None:
+    """The function of the property that `owner.name` is, or None."""
+    if not isinstance(owner, Thing) or isinstance(owner.value, type):
+        return None
+    return reader.outside.getter(owner, name)
 
 
 def call(
@@ -72,6 +88,13 @@ def call(
         owner, name = function.owner, function.name
         if isinstance(owner, Complex):
             reader.stack.append(complexes.called_method(reader.out, owner, arguments, keywords))
+            return
+        if isinstance(owner, Character) and not keywords and not arguments:
+            reader.stack.append(characters.called_method(reader.out, owner, name))
+            return
+        if isinstance(owner, Entries) and not keywords:
+            arguments = [characters.known(reader, one) for one in arguments]
+            reader.stack.append(fields.called_method(reader, owner, name, arguments))
             return
         if isinstance(owner, Numbers | OtherList) and not keywords:
             reader.stack.append(lists.called_method(reader, owner, name, arguments))
@@ -84,6 +107,9 @@ def call(
     if isinstance(function, Bound):
         calls.enter(reader, function.function, [function.owner, *arguments], keywords)
         return
+    if isinstance(function, Thing):
+        calls.enter(reader, reader.outside.call_of(function), [function, *arguments], keywords)
+        return
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")
     value, out = function.value, reader.out
@@ -92,6 +118,11 @@ def call(
     ):
         generators.consume(reader, value, arguments, keywords)
         return
+    if value in (ord, int) and len(arguments) == 1:
+        number = characters.as_int(out, value, characters.known(reader, arguments[0]))
+        if number is not None:
+            reader.stack.append(number)
+            return
     found = array_calls.called(reader, value, arguments, keywords)
     if found is None and not keywords:
         found = complexes.called(out, value, arguments)
@@ -110,6 +141,10 @@ def call(
         reader.stack.append(rule(out, *arguments))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items):
         reader.stack.append(Known(len(arguments[0].items)))
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Text):
+        reader.stack.append(reader.length(reader.outside.taken(arguments[0]).holder, 0))
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Entries):
+        reader.stack.append(Known(len(arguments[0].found)))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers | OtherList):
         reader.stack.append(reader.length(arguments[0].holder, 0))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Table | Row):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import (
+    characters,
     complexes,
     conversions,
     elementwise,
+    fields,
     gathers,
     lists,
     tables,
@@ -18,7 +20,9 @@ from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     NP_COMPLEX,
     Array,
+    Character,
     Complex,
+    Entries,
     Holder,
     Item,
     Items,
@@ -31,9 +35,11 @@ from ufuse.frame_hook.nests.values import (
     OtherList,
     Part,
     Row,
+    SliceOf,
     Table,
+    Text,
 )
-from ufuse.graph.nest import COMPLEX, ELEMENTS, F64, I1, I64, PARTS, Value
+from ufuse.graph.nest import COMPLEX, ELEMENTS, F64, I1, I64, PARTS, U32, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -53,6 +59,13 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
     if isinstance(container, Numbers | OtherList):
         container = lists.settled(reader, container)
         return _loaded(reader, container.holder, (views.index(reader, key),))
+    if isinstance(container, Entries):
+        return fields.entry(reader, container, characters.known(reader, key))
+    if isinstance(container, Text):
+        if isinstance(key, SliceOf):
+            raise NotNativeError("a part of a string is not compiled yet")
+        holder = reader.outside.taken(container).holder
+        return _loaded(reader, holder, (views.index(reader, key),))
     if isinstance(container, Table | Row):
         return tables.element(reader, container, key)
     if isinstance(container, Lazy):
@@ -97,8 +110,13 @@ def _leading(
     return Array(holder, indices) if len(indices) < ndim else indices
 
 
-def _loaded(reader: Reader, holder: Holder, place: tuple[Value, ...]) -> Number | Complex:
+def _loaded(
+    reader: Reader, holder: Holder, place: tuple[Value, ...]
+) -> Number | Complex | Character:
     dtype = reader.dtype(holder)
+    if reader.outside.is_text(holder):
+        loaded = reader.out.op("load", U32, *place, attributes=(reader.array(holder),))
+        return Character(loaded)
     if dtype == COMPLEX:
         number = reader.array(holder)
         parts = (reader.out.op("load", F64, *place, attributes=(number, one)) for one in PARTS)

@@ -21,6 +21,7 @@ from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests.carried import Given, same_or_new
 from ufuse.frame_hook.nests.either import WidenError
+from ufuse.frame_hook.nests.fields import FieldError
 from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.leaving import Exit
@@ -29,7 +30,7 @@ from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.unrolling import RollError
-from ufuse.frame_hook.nests.values import EitherError, Known, NotNativeError
+from ufuse.frame_hook.nests.values import ArrayKind, EitherError, Known, NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
@@ -119,11 +120,11 @@ def prepared(
         record.shows_locals = shows_its_locals(function)
     arrives = record.arrives.get(position, {})
     try:
-        trace, read = _read(code, position, function, state, record.shows_locals, arrives)
+        trace, read = _read(code, position, function, state, record, arrives)
     except NotNativeError:
         if not arrives:
             raise
-        trace, read = _read(code, position, function, state, record.shows_locals)
+        trace, read = _read(code, position, function, state, record)
     ending = _ending(trace, read, code, position, len(state))
     guards, remembered = trace.guards.for_c(), trace.guards.remembered()
     return Prepared(read, guards, remembered, ending, time.perf_counter() - started)
@@ -173,22 +174,26 @@ def _read(
     position: int,
     function: FunctionType,
     state: tuple[Any, ...],
-    keeps_all: bool = False,
+    record: CodeRecord,
     arrives: Mapping[int, Any] = MappingProxyType({}),
 ) -> tuple[Trace, Read]:
+    keeps_all = bool(record.shows_locals)
     return repeated(
-        lambda tries: _read_once(code, position, function, state, keeps_all, arrives, tries)
+        lambda tries: _read_once(code, position, function, state, keeps_all, arrives, tries),
+        record.dynamic,
     )
 
 
-def repeated(read: Callable[[Tries], T]) -> T:
-    """What reading a loop gives, with all that turns out on the way."""
-    tries = Tries(frozenset())
+def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
+    """What reading a loop gives, with all that turns out on the way; `dynamic` are numbers that change."""
+    tries = Tries(frozenset(), dynamic=frozenset(dynamic))
     while True:
         try:
             return read(tries)
         except RollError as more:
             tries = replace(tries, rolled=more.added(tries.rolled))
+        except FieldError as more:
+            tries = replace(tries, fields=tries.fields | more.fields, wide=tries.wide | more.wide)
         except WidenError as more:
             known = tries.widened or frozenset()
             tries = replace(tries, widened=known | more.names if more.names - known else None)
@@ -196,7 +201,7 @@ def repeated(read: Callable[[Tries], T]) -> T:
             if tries.widened:
                 tries = replace(tries, widened=None)
             elif why.has_sums and not tries.doubts_nothing:
-                tries = Tries(frozenset(), doubts_nothing=True)
+                tries = replace(tries, widened=frozenset(), rolled=frozenset(), doubts_nothing=True)
             else:
                 raise
         except EitherError:
@@ -247,12 +252,14 @@ def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
             trace.guards.check("BOUND", Source(slot, names[slot]))
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]
     for slot, array in zip(_array_registers(read), arrays, strict=True):
-        if slot in outside.lists:
+        if slot in outside.lists or outside.is_text(ArrayKind(slot)):
             continue
         source = Source(slot, names[slot]) if slot < len(names) else outside.arrays[slot][0]
         trace.guards.check("ARRAY", source, array.dtype, array.ndim)
         if slot in read.ordered:
             trace.guards.check("ORDER", source, tuple(range(array.ndim)))
+    if read.fields:
+        trace.changes.guard_different()
     for slot in read.empty:
         trace.guards.check("NO_FINALIZER", Source(slot, names[slot]))
     return read
@@ -290,6 +297,9 @@ def _ending(
         for register, slot in slots
         if isinstance(slot, ArraySlot) or slot.is_given
     }
+    by_register = {register: outputs[slot.name] for register, slot in slots}
+    for (owner, name), register in read.fields.items():
+        recipe.row("set_attr", owner, by_register[register], what=name)
     for slot, items in read.tuples.items():
         own[slot] = _tuple(recipe, slot, items, outputs, items)
     for slot in read.cells:

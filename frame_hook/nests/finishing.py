@@ -34,7 +34,8 @@ class Read:
     `empty` are slots that each turn overwrites, and that nobody reads behind the loop: the frame gets them back without
     a value. `ordered` are those of arrays whose axes must lie in memory in their order. `begins`: for each version of
     the header with which the nest may begin, the kinds of the frame's numbers. `tuples`: the slots of the nest that
-    have the items of a local. `cells`: the slots of the frame's cells that it writes.
+    have the items of a local. `cells`: the slots of the frame's cells that it writes. `fields`: the registers of the
+    attributes that it sets, by the register of the object and the name.
     """
 
     nest: Nest
@@ -46,6 +47,7 @@ class Read:
     exits: tuple[Exit, ...]
     tuples: dict[int, tuple[str, ...]]
     cells: frozenset[int]
+    fields: dict[tuple[int, str], int]
 
 
 def finished(reader: Reader, headers: list[Version]) -> Read:
@@ -101,12 +103,13 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         tuple(reader.exits),
         carried.tuples(names, reader.kinds),
         reader.written_cells,
+        reader.outside.fields,
     )
 
 
 def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
     """What of the frame, and from outside, the nest has; `first` is the number of the first column of lists."""
-    names = reader.own.names
+    names, fields = reader.own.names, reader.outside.fields.values()
     slots: list[Slot] = []
     for slot in used:
         kind = _kind(reader, slot)
@@ -129,7 +132,8 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
                 )
             )
         else:
-            slots.append(NumberSlot(_text(reader, slot), kind.kind, slot in reader.changed))
+            is_changed = slot in reader.changed or slot in fields
+            slots.append(NumberSlot(_text(reader, slot), kind.kind, is_changed))
     return slots
 
 
@@ -141,6 +145,8 @@ def _text(reader: Reader, slot: int) -> str:
 
 def _items_of(reader: Reader, slot: int) -> str:
     """Whose numbers a list has; "" of an array."""
+    if reader.outside.is_text(ArrayKind(slot)):
+        return "text"
     found = reader.outside.lists.get(slot)
     return "" if found is None else "numpy" if found.type.numpy else "python"
 

@@ -35,12 +35,17 @@ class Tries:
 
     `widened`: locals that are Python's or NumPy's numbers, whichever, at the headers of loops; None: none may be.
     `rolled`: inner loops that are not unrolled; None: all. `doubts_nothing`: a sum of nothing, which would be an int
-    where others are none, is in doubt.
+    where others are none, is in doubt. By the program's names for them: `dynamic` are ints from outside
+    that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
+    NumPy's numbers, whichever.
     """
 
     widened: frozenset[str] | None = None
     rolled: frozenset[str] | None = frozenset()
     doubts_nothing: bool = False
+    dynamic: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()
+    wide: frozenset[str] = frozenset()
 
 
 NO_TRIES = Tries()

@@ -11,12 +11,15 @@ import numpy as np
 from ufuse.frame_hook.code.instructions import COMMON_CONSTANTS, VERSION
 from ufuse.frame_hook.nests import (
     arithmetic,
+    calls,
+    characters,
     complexes,
     conversions,
     dispatch,
     either,
     elements,
     elementwise,
+    fields,
     generators,
     lists,
     reductions,
@@ -26,7 +29,9 @@ from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,
     CellOf,
+    Character,
     Empty,
+    Entries,
     Generated,
     Item,
     Items,
@@ -252,8 +257,11 @@ def _unpack_sequence(reader: Reader, count: int) -> None:
 
 @reads("COMPARE_OP")
 def _compare_op(reader: Reader, arg: int) -> None:
-    right, left = reader.stack.pop(), reader.stack.pop()
+    right, left = (characters.known(reader, reader.stack.pop()) for _ in range(2))
     name = COMPARISONS[dis.cmp_op[arg >> OPERATOR_SHIFT]]
+    if (of_text := characters.compare(reader.out, name, left, right)) is not None:
+        reader.stack.append(of_text)
+        return
     if elementwise.is_array(left) or elementwise.is_array(right):
         reader.stack.append(elementwise.binary(reader, name, left, right))
         return
@@ -378,9 +386,20 @@ def _yield_value(reader: Reader, _: int) -> None:
 def _load_attr(reader: Reader, arg: int) -> None:
     method = reader.at.opname == "LOAD_METHOD" or (VERSION >= (3, 12) and arg & 1)
     name = reader.code.co_names[arg >> 1 if VERSION >= (3, 12) else arg]
+    if (getter := dispatch.getter(reader, reader.stack[-1], name)) is not None:
+        if method:
+            raise NotNativeError("it calls what a property gives")
+        calls.enter(reader, getter, [reader.stack.pop()], {})
+        return
     value = dispatch.attribute(reader, reader.stack.pop(), name)
     pair = [Empty(), value] if VERSION < (3, 13) else [value, Empty()]
     reader.stack += pair if method else [value]
+
+
+@reads("STORE_ATTR")
+def _store_attr(reader: Reader, arg: int) -> None:
+    owner, item = reader.stack.pop(), reader.stack.pop()
+    fields.store(reader, owner, reader.code.co_names[arg], item)
 
 
 @reads("GET_ITER")
@@ -451,10 +470,28 @@ def _is_op(reader: Reader, is_inverted: int) -> None:
 @reads("CONTAINS_OP")
 def _contains_op(reader: Reader, is_inverted: int) -> None:
     """`item in items`: one after another is compared."""
-    container, item = reader.stack.pop(), reader.stack.pop()
+    container, item = (characters.known(reader, reader.stack.pop()) for _ in range(2))
     if isinstance(container, Known) and type(container.value) is frozenset:
         container = Items(tuple(map(Known, container.value)))
+    if isinstance(item, Character):
+        found = characters.contains(reader.out, container, item)
+        reader.stack.append(arithmetic.inverse_truth(reader.out, found) if is_inverted else found)
+        return
+    if isinstance(container, Entries):
+        reader.stack.append(Known(fields.contains(container, item) is not bool(is_inverted)))
+        return
     if not isinstance(container, Items):
         raise NotNativeError("it looks for an item in what is no tuple")
+    if (known := _known_contains(container, item)) is not None:
+        reader.stack.append(Known(known is not bool(is_inverted)))
+        return
     found = arithmetic.contains(reader.out, container, item)
     reader.stack.append(arithmetic.inverse_truth(reader.out, found) if is_inverted else found)
+
+
+def _known_contains(container: Items, item: Item) -> bool | None:
+    """Whether a text equals an item of a tuple of constants; None: it is no such case."""
+    if not isinstance(item, Known) or type(item.value) is not str:
+        return None
+    known = [one.value for one in container.items if isinstance(one, Known)]
+    return item.value in known if len(known) == len(container.items) else None

@@ -29,6 +29,7 @@ from ufuse.frame_hook.nests.values import (
     ReversedOf,
     Row,
     Table,
+    Text,
     Together,
     Turning,
     TurnKind,
@@ -40,7 +41,7 @@ from ufuse.graph.nest import I1, I64, Value
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-SEQUENCES = Array | Items | Numbers | Table | Row | RangeOf
+SEQUENCES = Array | Items | Numbers | Text | Table | Row | RangeOf
 
 
 # What is looped over ----------------------------------------------------------------------------------------------
@@ -139,6 +140,10 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             )
         case Numbers(holder):
             reader.lists.walked.add(holder.slot)
+            _set(reader, name, zero, one)
+            return Elements(holder, 0), reader.length(holder, 0).value
+        case Text():
+            holder = reader.outside.taken(item).holder
             _set(reader, name, zero, one)
             return Elements(holder, 0), reader.length(holder, 0).value
         case Table(holder):

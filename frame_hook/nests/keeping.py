@@ -10,10 +10,13 @@ from ufuse.frame_hook.nests.values import (
     Array,
     ArrayKind,
     Bound,
+    Character,
+    CharacterKind,
     Complex,
     ConstantKind,
     EitherKind,
     Empty,
+    Entries,
     Generating,
     Generator,
     Item,
@@ -35,13 +38,14 @@ from ufuse.frame_hook.nests.values import (
     RowKind,
     Table,
     TemporaryKind,
+    Text,
     Thing,
     Turning,
     ViewKind,
     constant_kind,
     kind_of,
 )
-from ufuse.graph.nest import I1, I64
+from ufuse.graph.nest import I1, I64, U32
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -68,14 +72,17 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return keep(reader, name, complexes.scalar(out, item))
         case Known():
             return constant_kind(item)
-        case Empty() | Turning() | Thing() | Bound() | Numbers() | Table() | OtherList():
+        case Empty() | Turning() | Thing() | Entries() | Bound() | Generator() | Generating():
             return item
+        case Numbers() | Table() | OtherList() | Text():
+            return item
+        case Character(value):
+            out.set(f"{name}:char", value)
+            return CharacterKind()
         case Row(holder, type_, index):
             tables.doubt_no_row(reader, item)
             out.set(f"{name}[0]", index)
             return RowKind(holder, type_)
-        case Generator() | Generating():
-            return item
         case Array(holder, ()):
             return holder
         case Array(holder, indices):
@@ -89,7 +96,7 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return keep(reader, name, elementwise.computed(reader, item))
         case Items(items, register):
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
-            return ItemsKind(tuple(_keep_item(reader, *pair) for pair in pairs), register)
+            return ItemsKind(tuple(keep_item(reader, *pair) for pair in pairs), register)
         case RangeOf(start, stop, step):
             for part, value in (("start", start), ("stop", stop), ("step", step)):
                 out.set(f"{name}.{part}", value)
@@ -97,7 +104,8 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
     raise NotNativeError("a value is kept across a jump")
 
 
-def _keep_item(reader: Reader, name: str, item: Item) -> Kind:
+def keep_item(reader: Reader, name: str, item: Item) -> Kind:
+    """The same for an item of a tuple, of which a constant stays one."""
     return constant_kind(item) if isinstance(item, Known) else keep(reader, name, item)
 
 
@@ -119,6 +127,8 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
             return Array(kind.holder, tuple(indices))
         case RowKind(holder, type_):
             return Row(holder, type_, out.get(f"{name}[0]", I64))
+        case CharacterKind():
+            return Character(out.get(f"{name}:char", U32))
         case ViewKind():
             return views.kept(reader, kind)
         case ItemsKind():

@@ -29,7 +29,8 @@ from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest import RangeSlot
 
 RANGE_ITERATOR = type(iter(range(0)))
-FORWARDS: tuple[type, ...] = (type(iter(np.zeros(0))), type(iter([])), type(iter(())))
+OF_TEXTS = tuple(type(iter(one)) for one in ("\u00e9", "e", b"", bytearray()))
+FORWARDS: tuple[type, ...] = (type(iter(np.zeros(0))), type(iter([])), type(iter(())), *OF_TEXTS)
 MOST_PARTS = 8  # of a zip
 MOST_LEVELS = 3
 
@@ -77,6 +78,8 @@ def _is_followed(over: object) -> bool:
     """Whether a nest may go over a sequence; of a list only the first item is looked at."""
     if type(over) is np.ndarray:
         return over.ndim > 0
+    if type(over) in (str, bytes, bytearray):
+        return True
     if type(over) is not list and type(over) is not tuple:
         return False
     if tables.is_of_lists(over):
@@ -119,6 +122,12 @@ def outermost(outside: Outside, source: Source, iterator: object, name: str) -> 
 def _holder(outside: Outside, source: Source, over: object, name: str) -> ArrayKind:
     if type(over) is np.ndarray:
         return outside.array(source, over)
+    if type(over) is str:
+        outside.walked[source.register] = name
+        return outside.text_of(source, over).holder
+    if isinstance(over, bytes | bytearray):
+        outside.walked[source.register] = name
+        return outside.numbers(source, over).holder
     if type(over) is not list and type(over) is not tuple:
         raise NotNativeError("it goes over what is no range, array or list of numbers")
     if tables.is_of_lists(over):

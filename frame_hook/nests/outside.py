@@ -14,6 +14,8 @@ from ufuse.frame_hook.nests.values import (
     Array,
     ArrayKind,
     Bound,
+    EitherKind,
+    Entries,
     Generating,
     Generator,
     Item,
@@ -24,16 +26,26 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     OtherList,
     Table,
+    Text,
     Thing,
     array_kind,
     common_item_kind,
     item_kind,
 )
-from ufuse.frame_hook.objects.classes import class_member
+from ufuse.frame_hook.objects.classes import (
+    class_member,
+    inner_function,
+    is_data_descriptor,
+    is_slot,
+    own_attribute,
+    static_lookup,
+    uses_plain,
+)
 from ufuse.frame_hook.opcodes.calls import guarded_function
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import (
     Constant,
+    Dict,
     Instance,
     Number,
     Opaque,
@@ -66,7 +78,11 @@ class Outside:
         self.generators: dict[int, str] = {}  # their names, by register
         self._tuple_items = 0  # that were read one by one
         self._written_cells: list[symbols.Cell] = []  # of the frame, that the loop writes
+        self._texts: dict[int, Unread] = {}  # by register
         self._things: dict[int, Thing] = {}
+        self._instances: dict[int, Instance] = {}  # those of them, by register
+        # The registers of numbers that are attributes which the loop sets, by the register of the object and the name.
+        self.fields: dict[tuple[int, str], int] = {}
         self._classes: dict[int, Thing] = {}  # by id
 
     def name(self, called: symbols.Function | None, name: str) -> Item:
@@ -81,7 +97,7 @@ class Outside:
         """An attribute of a module."""
         return self.item(self._trace.module_attribute(module, name, module.__name__))
 
-    def attribute_of(self, thing: Thing, name: str) -> Item:
+    def attribute_of(self, thing: Thing, name: str) -> Item | Unread:
         """An attribute of an object, read where no code of the program can run."""
         found = _hook.attribute_value(thing.value, name)
         if type(found) is types.MethodType and found.__self__ is thing.value:
@@ -89,9 +105,7 @@ class Outside:
         if found is _hook.NULL or isinstance(found, MADE_ANEW):
             raise NotNativeError(f"the attribute {name} is not compiled yet")
         text = f"{thing.source.text}.{name}"
-        return self.item(
-            Unread(self._trace.guards.load("LOAD_ATTR", thing.source, name, text=text), found)
-        )
+        return Unread(self._trace.guards.load("LOAD_ATTR", thing.source, name, text=text), found)
 
     def _method(self, thing: Thing, name: str, method: types.MethodType) -> Item:
         on_class, symbol = class_member(self._trace, type(thing.value), name)
@@ -101,7 +115,24 @@ class Outside:
         self.item(symbol)
         return Bound(on_class, thing)
 
-    def class_attribute(self, owner: type, name: str) -> Item:
+    def getter(self, thing: Thing, name: str) -> types.FunctionType | None:
+        """The function of a property of an object; None where the attribute is none."""
+        on_class = static_lookup(type(thing.value), name)
+        if type(on_class) is not property or type(on_class.fget) is not types.FunctionType:
+            return None
+        _, symbol = class_member(self._trace, type(thing.value), name)
+        self.item(inner_function(self._trace, on_class, symbol, "fget"))
+        return on_class.fget
+
+    def call_of(self, thing: Thing) -> types.FunctionType:
+        """The function that runs when an object is called."""
+        on_class, symbol = class_member(self._trace, type(thing.value), "__call__")
+        if type(on_class) is not types.FunctionType:
+            raise NotNativeError("it calls what is not known")
+        self.item(symbol)
+        return on_class
+
+    def class_attribute(self, owner: type, name: str) -> Item | Unread:
         """An attribute of a class."""
         thing = self._classes.get(id(owner))
         if thing is None:
@@ -119,6 +150,46 @@ class Outside:
         if cell.content is None:
             raise NotNativeError(f"{names[slot]} has no value yet", later=True)
         return self.item(cell.content)
+
+    def number(self, symbol: Unread, *, is_wide: bool = False) -> int:
+        """The register of a number that is another in each call; `is_wide`: Python's or NumPy's."""
+        register, kind = symbol.source.register, item_kind(symbol.value)
+        assert kind is not None
+        if register not in self.numbers_around:
+            if is_wide:
+                kind = EitherKind(kind.kind)
+            else:
+                self._trace.guards.check("TYPE", symbol.source, type(symbol.value))
+            self.numbers_around[register] = f"{symbol.source.text}@{register}", kind
+        return register
+
+    def field(self, thing: Thing, name: str, *, is_wide: bool) -> int:
+        """The register of the number that an attribute is which the loop sets."""
+        key = thing.source.register, name
+        if key not in self.fields:
+            self.fields[key] = self._field(thing, name, is_wide=is_wide)
+        return self.fields[key]
+
+    def _field(self, thing: Thing, name: str, *, is_wide: bool) -> int:
+        symbol, kind = self._instances.get(thing.source.register), type(thing.value)
+        is_plain = symbol is not None and uses_plain(
+            self._trace, kind, "__setattr__", object.__setattr__
+        )
+        if symbol is None or not is_plain:
+            raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
+        found, member = class_member(self._trace, kind, name)
+        if not is_slot(found) and is_data_descriptor(self._trace, found, member):
+            raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
+        own = own_attribute(self._trace, symbol, name, found)
+        value = own.value if isinstance(own, Unread) else None
+        if item_kind(value) is None:
+            text = f"{thing.source.text}.{name}"
+            raise NotNativeError(
+                f"it sets the attribute {text}, which is no number", later=value is None
+            )
+        assert isinstance(own, Unread)
+        self._trace.changes.note(symbol)
+        return self.number(own, is_wide=is_wide)
 
     def number_around(self, slot: int, name: str) -> int | None:
         """The register of a number of the function around a comprehension, which is another in each call."""
@@ -210,6 +281,32 @@ class Outside:
             self.list_of(self.arrays[register][0], value)
         return OtherList(table.holder) if register in self.grown else table
 
+    def known_text(self, text: Text) -> Known:
+        """A text as a constant, guarded."""
+        symbol = self._trace.look(self._texts[text.holder.slot])
+        assert isinstance(symbol, Constant)
+        return Known(symbol.value)
+
+    def is_text(self, holder: object) -> bool:
+        """Whether an array is one of characters."""
+        return isinstance(holder, ArrayKind) and holder.slot in self._texts
+
+    def text_of(self, source: Source, value: str) -> Text:
+        """A text whose characters are taken."""
+        text = Text(ArrayKind(source.register))
+        self._texts.setdefault(source.register, Unread(source, value))
+        return self.taken(text)
+
+    def taken(self, text: Text) -> Text:
+        """The same."""
+        register = text.holder.slot
+        if register not in self.arrays:
+            symbol = self._texts[register]
+            self._trace.guards.check("TYPE", symbol.source, str)
+            like = np.broadcast_to(np.zeros((), np.uint32), len(symbol.value))
+            self.arrays[register] = symbol.source, like
+        return text
+
     def settle(self, register: int, kind: NumberKind) -> None:
         """A list that is empty gets numbers of a kind."""
         value = self.sequences[register]
@@ -298,6 +395,11 @@ class Outside:
             method = self._method_of_module(symbol.source, symbol.value)
             if method is not None:
                 return method
+        if isinstance(symbol, Unread) and type(symbol.value) is str:
+            self._texts[symbol.source.register] = symbol
+            return Text(ArrayKind(symbol.source.register))
+        if isinstance(symbol, Unread) and type(symbol.value) in (bytes, bytearray):
+            return self.numbers(symbol.source, symbol.value)
         symbol = self._trace.look(symbol)
         if isinstance(symbol, Number):
             example = self._trace.number_examples.get(symbol.node)
@@ -311,7 +413,11 @@ class Outside:
                 if isinstance(value, type) and symbol.source is not None:
                     self._classes[id(value)] = Thing(symbol.source, value)
                 return Known(value)
+            case Dict(items=entries, source=Source()):
+                return Entries(entries)
             case Instance(source=Source() as source, content=None) | Opaque(source=source):
+                if isinstance(symbol, Instance):
+                    self._instances[source.register] = symbol
                 return self._things.setdefault(source.register, Thing(source, symbol.value))
             case Tuple(items=items, source=source):
                 self._tuple_items += len(items)

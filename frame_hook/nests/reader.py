@@ -25,6 +25,7 @@ from ufuse.frame_hook.nests import (
     conversions,
     either,
     elementwise,
+    fields,
     finishing,
     generators,
     iterating,
@@ -49,6 +50,7 @@ from ufuse.frame_hook.nests.values import (
     ConstantKind,
     EitherError,
     EitherKind,
+    Entries,
     Generated,
     Holder,
     Item,
@@ -713,9 +715,7 @@ class Reader(Holders):
         if function.called is None and (function.is_comprehension or slot in function.own_cells):
             register = self.outside.number_around(slot, function.names[slot])
             if register is not None:
-                self.used.add(register)
-                name, kind = self.outside.numbers_around[register]
-                return Number(kind, self.out.get(name, TYPES[kind.kind]))
+                return fields.around(self, register)
         return self.outside.cell(function.called, slot, function.names)
 
     # Calls ----------------------------------------------------------------------------------------------------
@@ -729,6 +729,8 @@ class Reader(Holders):
 
     def iterate(self, item: Item) -> Turning:
         """`iter(item)`."""
+        if isinstance(item, Entries):
+            item = fields.called_method(self, item, "keys", [])
         name = f"{self.frame.function.prefix}turn@{self.at.position}"
         return unrolling.unrolled(self, item, name) or iterating.iterate(self, item, name)
 

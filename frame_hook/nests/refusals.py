@@ -64,9 +64,9 @@ REFUSALS: dict[str, Refusal] = {
         (".*stands in a try or with", ".*(with` block|`except|handling an exception).*"),
     ),
     "loop-attribute": Refusal(
-        "it sets an attribute, or reads one that is not followed",
+        "it sets an attribute to what is no number, or reads one that is not followed",
         "read it into a local variable before the loop, and set it behind the loop",
-        (".*attribute.*",),
+        (".*attribute.*", r"\w+\.[\w.]+ changes its type"),
     ),
     "loop-call": Refusal(
         "it calls what is not followed",
@@ -85,8 +85,8 @@ REFUSALS: dict[str, Refusal] = {
         ),
     ),
     "loop-objects": Refusal(
-        "it uses a list, a dict, a string or another object",
-        "keep numbers and arrays in the loop; lists, dicts and strings before or behind it",
+        "it uses a list, a dict, a string or another object in a way that is not followed",
+        "keep numbers and arrays in the loop; what else is done with lists, dicts and strings before or behind it",
         (
             ".*what (is|are) no (array|number|tuple|int|float).*",
             r".*\b(list|dict|set|string|f-string|class|import)\b.*",

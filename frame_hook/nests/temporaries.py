@@ -62,6 +62,7 @@ class Temporaries:
     def __init__(self) -> None:
         self._arrays: list[_Array] = []
         self._views: list[_View] = []
+        self._within: dict[int, str] = {}
         self._ordinal = 0
         self.overwritten: tuple[int, Item] | None = None
 
@@ -88,6 +89,12 @@ class Temporaries:
         held = {one.number for one in self._held(reader) if isinstance(one, TemporaryKind)}
         return TemporaryKind(_free(self._arrays, wanted, held))
 
+    def give_within(self, kind: TemporaryKind, example: np.ndarray) -> None:
+        """An array is given back as NumPy gives it: as an example, which may be a view of another array."""
+        base = example.base
+        if base is not None:
+            self._within[kind.number] = "array" if base.ndim == example.ndim else "column"
+
     def view(self, reader: Reader, holder: Holder, axes: Axes) -> ViewKind:
         """A view that is not held any more, for the instruction that is being read."""
         wanted = _View(*self._place(reader), holder, axes)
@@ -109,7 +116,13 @@ class Temporaries:
     def slots(self) -> tuple[ArraySlot, ...]:
         """The arrays as the nest has them."""
         return tuple(
-            ArraySlot(f".array{number}", made.dtype, len(made.seen), is_written=True)
+            ArraySlot(
+                f".array{number}",
+                made.dtype,
+                len(made.seen),
+                is_written=True,
+                within=self._within.get(number, ""),
+            )
             for number, made in enumerate(self._arrays)
         )
 

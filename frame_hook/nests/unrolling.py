@@ -1,4 +1,4 @@
-"""Inner loops over a few known numbers, or tuples of these: each turn is read for itself."""
+"""Inner loops over a few known numbers, or tuples of these, and over names: each turn is read for itself."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _Kind = TypeVar("_Kind", bound=Kind | None)
 MOST_TURNS = 4
 MOST_TOGETHER = 9  # turns of loops within one another
+MOST_NAMES = (
+    16  # turns of a loop over names, as those of a dict's entries, which has no other native code
+)
 MOST_INSTRUCTIONS = 450  # of all turns
 
 
@@ -56,8 +59,12 @@ def unrolled(reader: Reader, item: Item, name: str) -> Turning | None:
 
     """
     around = list(_around(reader))
-    members = _members(reader, item)
-    if members and _is_small(reader, len(members), around, name):
+    members, has_names = _members(reader, item), False
+    if not members and isinstance(item, Items) and len(item.items) <= MOST_NAMES:
+        if has_names := _has_names(item):
+            pairs = ((f"{name}.{place}", one) for place, one in enumerate(item.items))
+            members = tuple(keeping.keep_item(reader, *pair) for pair in pairs)
+    if members and _is_small(reader, len(members), around, name, has_names=has_names):
         reader.unrolls = True
         return Turning(name, Unrolled(members, 0))
     if around:
@@ -71,7 +78,7 @@ def begin_turn(
     """Push what a turn gives; behind the last one end the block."""
     if kind.place < len(kind.members):
         reader.stack[-1] = replace(turning, kind=replace(kind, place=kind.place + 1))
-        item = keeping.kept(reader, turning.name, kind.members[kind.place])
+        item = keeping.kept(reader, f"{turning.name}.{kind.place}", kind.members[kind.place])
         for one in _leaves(item):
             reader.turn_items[id(one)] = one, turning.name
         reader.stack.append(item)
@@ -92,6 +99,8 @@ def _leaves(item: Item) -> Iterator[Known]:
 def kind_in_turn(reader: Reader, item: Item) -> TurnConstant | None:
     """What a local is that gets a number of a turn: known until that loop is left."""
     if not isinstance(item, Known) or id(item) not in reader.turn_items:
+        return None
+    if kind_of(item.value) is None:
         return None
     known = constant_kind(item)
     return TurnConstant(known.key, item, reader.turn_items[id(item)][1])
@@ -119,7 +128,12 @@ def suffix(version: Version) -> str:
 
 
 def _is_small(
-    reader: Reader, turns: int, around: list[tuple[Turning, Unrolled]], name: str
+    reader: Reader,
+    turns: int,
+    around: list[tuple[Turning, Unrolled]],
+    name: str,
+    *,
+    has_names: bool,
 ) -> bool:
     table, code = reader.frame.function.table, reader.code
     if (
@@ -130,7 +144,17 @@ def _is_small(
         return False
     together = prod((len(kind.members) for _, kind in around), start=turns)
     size = together * len(loop_positions(code, reader.next))
-    return turns <= MOST_TURNS and together <= MOST_TOGETHER and size <= MOST_INSTRUCTIONS
+    few, most = (MOST_NAMES, MOST_NAMES) if has_names else (MOST_TURNS, MOST_TOGETHER)
+    return turns <= few and together <= most and size <= MOST_INSTRUCTIONS
+
+
+def _has_names(item: Items) -> bool:
+    """Whether some member is text, or a tuple with some."""
+    return any(
+        (isinstance(one, Known) and type(one.value) is str)
+        or (isinstance(one, Items) and _has_names(one))
+        for one in item.items
+    )
 
 
 def _around(reader: Reader) -> Iterator[tuple[Turning, Unrolled]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.trace.symbols import Symbol
 from ufuse.graph.nest import INTEGERS, KINDS, MAP_AXES, REALS, Value
 
 
@@ -219,6 +220,25 @@ class RowKind:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """A str from outside of the loop, as an array of its characters, or as a constant."""
+
+    holder: ArrayKind
+
+
+@dataclass(frozen=True, slots=True)
+class Character:
+    """A character of a text, by its number."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterKind:
+    """The same, whose number lies in a variable."""
+
+
+@dataclass(frozen=True, slots=True)
 class OtherList:
     """A list from outside of the loop that had no numbers of one type when it was seen: it may get some."""
 
@@ -231,6 +251,13 @@ class Thing:
 
     source: Any
     value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """A dict from outside of the loop, whose keys are known, with what was found under each."""
+
+    found: dict[Any, Symbol]
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +361,7 @@ class SliceOf:
 class Method:
     """A method of an array, a complex number or a list, to be called."""
 
-    owner: Array | Part | Lazy | Complex | Numbers | OtherList
+    owner: Array | Part | Lazy | Complex | Numbers | OtherList | Entries | Character
     name: str
 
 
@@ -461,8 +488,8 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ReversedOf | Turning | Empty | Thing | Bound | Numbers | Table | Row | OtherList
-    | Generator | Generating | CellOf | MadeFunction | Generated
+    | ReversedOf | Turning | Empty | Thing | Entries | Bound | Numbers | Table | Row | OtherList
+    | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -477,11 +504,14 @@ Kind = (
     | Turning
     | Empty
     | Thing
+    | Entries
     | Bound
     | Numbers
     | Table
     | RowKind
     | OtherList
+    | Text
+    | CharacterKind
     | Generator
     | Generating
     | Generated  # on a stack

@@ -423,6 +423,8 @@ def _guarded(
         for slot in read.nest.slots
     ):
         raise NotNativeError("it changes a list")
+    if read.fields:
+        raise NotNativeError("it sets an attribute")
     names = slot_names(code)
     for slot in read.slots:
         if slot < len(names) and kind_of(state[slot]) is not None:

@@ -179,6 +179,8 @@ def _item_type(slot: ArraySlot) -> type:
 
 def _numbers(slot: ArraySlot, items: Sequence[Any]) -> list[Any]:
     """Those of a list that have the slot's type: what is of another is never reached."""
+    if slot.items == "text":
+        return list(map(ord, items))
     exact = _item_type(slot)
     return [one if type(one) is exact else 0 for one in items]
 
@@ -267,7 +269,7 @@ def _where(slot: RangeSlot, iterator: Any) -> tuple[int, int, int]:
 def _shorten(nest: Nest, objects: Sequence[Any], cells: dict[str, Number]) -> None:
     """End at what a list has of another type than its slot."""
     for slot, items in zip(nest.given, objects, strict=True):
-        if not isinstance(slot, ArraySlot) or not slot.iterator:
+        if not isinstance(slot, ArraySlot) or not slot.iterator or slot.items == "text":
             continue
         place, step, left = (
             int(cells[f"{slot.iterator}.{part}"]) for part in ("next", "step", "left")
@@ -286,6 +288,7 @@ def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) ->
     `arrays` are all as they are now, also the temporaries.
     """
     outputs: list[Any] = []
+    arrays = [_within(slot, one) for slot, one in zip(nest.numbered, arrays, strict=True)]
     for slot in nest.slots:
         if (isinstance(slot, ArraySlot) and slot.is_rebound) or (
             isinstance(slot, ResultSlot) and slot.is_array
@@ -301,6 +304,14 @@ def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) ->
     if nest.exits:
         outputs.append(int(cells[EXIT]))
     return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
+
+
+def _within(slot: ArraySlot, array: np.ndarray) -> np.ndarray:
+    """An array as it is given back."""
+    if slot.within == "column":
+        column: np.ndarray = array.reshape(-1, 1).copy()[:, 0]
+        return column
+    return array.copy()[:] if slot.within else array
 
 
 def _number(slot: NumberSlot, cells: dict[str, Number]) -> Any:

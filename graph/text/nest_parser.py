@@ -112,10 +112,12 @@ def _slot(text: str) -> Slot:
         return NumberSlot(name, kind, bool(rest), is_given="made" not in rest)
     ndim, dtype, marks = _found(ARRAY, what).groups()
     known = marks.split(", ")[1:]
-    if not {*known} <= {"written", "bound again", "viewed"}:
+    within = [one.removeprefix("within ") for one in known if one.startswith("within ")]
+    if not {*known} <= {"written", "bound again", "viewed", "within array", "within column"}:
         raise TextError(f"not an array of a nest: {text!r}")
     return ArraySlot(
-        name, np.dtype(dtype), int(ndim), "written" in known, "bound again" in known, "viewed" in known
+        name, np.dtype(dtype), int(ndim), "written" in known, "bound again" in known, "viewed" in known,
+        within="".join(within),
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ typedef struct {
     PyObject *session; /* owned weak reference */
     PyObject *cache;   /* borrowed: a cache calls `forget_answers` before it dies; NULL: the session
                           never takes frames of this code */
+    bool for_loops;    /* never for the sake of its loops: it may take frames that bring arrays */
 } Answer;
 
 typedef struct {
@@ -55,15 +56,16 @@ answers_about(PyObject *code)
 
 /*
  * Whether the session has answered about this code; then `*cache` is its cache, borrowed, or NULL
- * for "never". Runs no Python code.
+ * for "never", and `*for_loops` whether that is said of its loops alone. Runs no Python code.
  */
 bool
-find_answer(PyObject *code, PyObject *session, PyObject **cache)
+find_answer(PyObject *code, PyObject *session, PyObject **cache, bool *for_loops)
 {
     Answers *answers = answers_about(code);
     for (Py_ssize_t i = 0; answers != NULL && i < answers->count; i++) {
         if (is_answer_of(&answers->items[i], session)) {
             *cache = answers->items[i].cache;
+            *for_loops = answers->items[i].for_loops;
             return true;
         }
     }
@@ -99,12 +101,12 @@ drop_answer(Answers *answers, Py_ssize_t i)
 }
 
 /*
- * Keep a session's answer: its cache (borrowed), or NULL for "never". Answers of dead sessions are
- * dropped. Returns 0, or -1 with an exception set (TypeError where the session allows no weak
- * references: then it is asked each time).
+ * Keep a session's answer: its cache (borrowed), or NULL for "never", `for_loops` of its loops
+ * alone. Answers of dead sessions are dropped. Returns 0, or -1 with an exception set (TypeError
+ * where the session allows no weak references: then it is asked each time).
  */
 int
-set_answer(PyObject *code, PyObject *session, PyObject *cache)
+set_answer(PyObject *code, PyObject *session, PyObject *cache, bool for_loops)
 {
     PyObject *reference = PyWeakref_NewRef(session, NULL);
     if (reference == NULL) {
@@ -125,9 +127,10 @@ set_answer(PyObject *code, PyObject *session, PyObject *cache)
         return -1;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        grown->items[i] = (Answer){Py_NewRef(answers->items[i].session), answers->items[i].cache};
+        grown->items[i] = answers->items[i];
+        Py_INCREF(grown->items[i].session);
     }
-    grown->items[count] = (Answer){reference, cache};
+    grown->items[count] = (Answer){reference, cache, for_loops};
     grown->count = count + 1;
     if (PyUnstable_Code_SetExtra(code, extra_index, grown) < 0) { /* frees what was there */
         free_answers(grown);

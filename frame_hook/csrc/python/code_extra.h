@@ -9,9 +9,9 @@
 #include <stdbool.h>
 
 int code_extra_ready(void);
-bool find_answer(PyObject *code, PyObject *session, PyObject **cache);
+bool find_answer(PyObject *code, PyObject *session, PyObject **cache, bool *for_loops);
 bool living_answer(PyObject *code, Py_ssize_t *next, PyObject **session, PyObject **cache);
-int set_answer(PyObject *code, PyObject *session, PyObject *cache);
+int set_answer(PyObject *code, PyObject *session, PyObject *cache, bool for_loops);
 void forget_answers(PyObject *code, PyObject *cache);
 
 #endif

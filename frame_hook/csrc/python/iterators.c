@@ -9,10 +9,20 @@ typedef struct {
     PyObject *over;      /* NULL at the end */
 } SequenceIterator;
 
-static PyTypeObject *const types[] = {
-    &PySeqIter_Type,  &PyListIter_Type, &PyTupleIter_Type, &PyListRevIter_Type,
-    &PyReversed_Type, &PyEnum_Type,     &PyZip_Type,
+static PyTypeObject *types[] = {
+    &PySeqIter_Type,
+    &PyBytesIter_Type,
+    &PyByteArrayIter_Type,
+    &PyUnicodeIter_Type,
+    NULL, /* of ASCII text */
+    &PyListIter_Type,
+    &PyTupleIter_Type,
+    &PyListRevIter_Type,
+    &PyReversed_Type,
+    &PyEnum_Type,
+    &PyZip_Type,
 };
+enum { BYTES = 1, MUTABLE_BYTES, TEXT, ASCII_TEXT };
 static bool is_known[Py_ARRAY_LENGTH(types)];
 
 /*
@@ -31,25 +41,44 @@ iterated(PyObject *iterator)
     return NULL;
 }
 
-/* A new iterator of a type over one of two sequences of the same length. */
+/* What an iterator of a kind goes over: two items; or NULL. */
 static PyObject *
-iterator_of(PyTypeObject *type, PyObject *tuple, PyObject *list)
+sequence_of(int kind)
 {
-    if (type == &PySeqIter_Type) {
-        return PySeqIter_New(tuple);
+    switch (kind) {
+    case BYTES:
+        return PyBytes_FromString("ab");
+    case MUTABLE_BYTES:
+        return PyByteArray_FromStringAndSize("ab", 2);
+    case TEXT:
+        return PyUnicode_FromString("\u00e9b");
+    case ASCII_TEXT:
+        return PyUnicode_FromString("ab");
+    default:
+        break;
     }
-    if (type == &PyListIter_Type || type == &PyTupleIter_Type) {
-        return PyObject_GetIter(type == &PyListIter_Type ? list : tuple);
+    bool is_list = types[kind] == &PyListIter_Type || types[kind] == &PyListRevIter_Type;
+    return is_list ? Py_BuildValue("[ii]", 1, 2) : Py_BuildValue("(ii)", 1, 2);
+}
+
+/* A new iterator of a kind; or NULL. */
+static PyObject *
+iterator_of(int kind, PyObject *over)
+{
+    PyTypeObject *type = types[kind];
+    if (type == &PySeqIter_Type) {
+        return PySeqIter_New(over);
     }
     if (type == &PyListRevIter_Type) {
-        return PyObject_CallOneArg((PyObject *)&PyReversed_Type, list);
+        return PyObject_CallOneArg((PyObject *)&PyReversed_Type, over);
     }
-    return PyObject_CallOneArg((PyObject *)type, tuple);
+    bool is_called = type == &PyReversed_Type || type == &PyEnum_Type || type == &PyZip_Type;
+    return is_called ? PyObject_CallOneArg((PyObject *)type, over) : PyObject_GetIter(over);
 }
 
 /* Whether such an iterator has what it goes over where it is expected. */
 static bool
-is_as_expected(PyTypeObject *type, PyObject *iterator, PyObject *tuple, PyObject *list)
+is_as_expected(PyTypeObject *type, PyObject *iterator, PyObject *over)
 {
     if (!Py_IS_TYPE(iterator, type) || type->tp_basicsize < (Py_ssize_t)sizeof(SequenceIterator)) {
         return false;
@@ -62,24 +91,24 @@ is_as_expected(PyTypeObject *type, PyObject *iterator, PyObject *tuple, PyObject
         return found->position == 1 && PyTuple_CheckExact(found->over);
     }
     bool backwards = type == &PyListRevIter_Type || type == &PyReversed_Type;
-    return found->position == (backwards ? PyTuple_GET_SIZE(tuple) - 1 : 0) &&
-           (found->over == tuple || found->over == list);
+    return found->position == (backwards ? 1 : 0) && found->over == over;
 }
 
 /* Find out which iterators have the layout assumed here. -1: exception. */
 int
 iterators_ready(void)
 {
-    PyObject *tuple = Py_BuildValue("(ii)", 1, 2);
-    PyObject *list = tuple == NULL ? NULL : PySequence_List(tuple);
-    bool failed = list == NULL;
+    bool failed = false;
     for (size_t i = 0; !failed && i < Py_ARRAY_LENGTH(types); i++) {
-        PyObject *iterator = iterator_of(types[i], tuple, list);
+        PyObject *over = sequence_of((int)i);
+        PyObject *iterator = over == NULL ? NULL : iterator_of((int)i, over);
         failed = iterator == NULL;
-        is_known[i] = !failed && is_as_expected(types[i], iterator, tuple, list);
+        if (!failed && i == ASCII_TEXT) { /* of a type of its own from 3.12 on */
+            types[i] = Py_TYPE(iterator);
+        }
+        is_known[i] = !failed && is_as_expected(types[i], iterator, over);
         Py_XDECREF(iterator);
+        Py_XDECREF(over);
     }
-    Py_XDECREF(tuple);
-    Py_XDECREF(list);
     return failed ? -1 : 0;
 }

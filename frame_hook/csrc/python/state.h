@@ -63,6 +63,7 @@ typedef struct {
     PyObject *session;  /* borrowed from a region of this thread: it is given the frames of callees;
                            NULL: no region is open */
     bool every_frame;   /* that session wants the frames that bring no array, too */
+    bool takes_loops;   /* and those of functions whose loops may become native code */
     bool may_end_early; /* the hook may be taken away before the region ends */
     long long taken;    /* frames of callees that ran an entry */
     long long passed;   /* fresh frames of callees that ran none */

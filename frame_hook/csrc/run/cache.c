@@ -350,12 +350,14 @@ CodeCache_New(PyObject *code, PyObject *session)
     self->leader = -1;
     self->largest = -1;
     int wants = self->reference == NULL ? -1 : session_flag(session, "every_frame");
-    int measures = wants < 0 ? -1 : session_flag(session, "measures");
+    int loops = wants < 0 ? -1 : session_flag(session, "takes_loops");
+    int measures = loops < 0 ? -1 : session_flag(session, "measures");
     if (measures < 0) {
         Py_CLEAR(self);
         return NULL;
     }
     self->every_frame = wants > 0;
+    self->takes_loops = loops > 0;
     self->measures = measures > 0;
     return self;
 }

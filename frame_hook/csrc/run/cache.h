@@ -45,6 +45,7 @@ typedef struct {
     Py_ssize_t n_positions;
     PyObject *weakrefs;
     bool every_frame; /* what the session wanted when the cache was made */
+    bool takes_loops; /* the same */
     bool measures;    /* calls that do not pay run as plain Python; the session's wish, too */
     bool measuring;   /* a call is being timed: calls of the same code inside it run as it does */
     Way way;          /* how that call runs */
@@ -95,7 +96,8 @@ static inline Region
 cache_region_enter(CodeCache *cache)
 {
     bool useless = cache->measures && !cache->calls_pay && cache->passed >= MOST_PASSED;
-    return region_enter(useless ? NULL : cache->session, cache->every_frame, cache->measures);
+    return region_enter(useless ? NULL : cache->session, cache->every_frame, cache->takes_loops,
+                        cache->measures);
 }
 
 /* End it, and note what became of those frames. */

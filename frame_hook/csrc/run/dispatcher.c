@@ -38,11 +38,12 @@ static CodeCache *
 cache_of(PyObject *code, PyObject *session)
 {
     PyObject *answer;
-    if (find_answer(code, session, &answer) && answer != NULL) {
+    bool for_loops;
+    if (find_answer(code, session, &answer, &for_loops) && answer != NULL) {
         return (CodeCache *)Py_NewRef(answer);
     }
     CodeCache *cache = CodeCache_New(code, session);
-    if (cache != NULL && set_answer(code, session, (PyObject *)cache) < 0) {
+    if (cache != NULL && set_answer(code, session, (PyObject *)cache, false) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
             Py_DECREF(cache);
             return NULL;

@@ -81,21 +81,25 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
                 CodeCache **found)
 {
     PyObject *answer;
-    if (find_answer((PyObject *)code, session, &answer)) {
+    bool for_loops = false;
+    bool is_known = find_answer((PyObject *)code, session, &answer, &for_loops);
+    if (is_known && !for_loops) {
         *found = (CodeCache *)Py_XNewRef(answer);
         return answer != NULL;
     }
-    if (!ufuse_thread.every_frame && !is_comprehension(code) && !frame_brings_array(frame, code)) {
+    bool brings =
+        ufuse_thread.every_frame || is_comprehension(code) || frame_brings_array(frame, code);
+    if (!brings && (is_known || !ufuse_thread.takes_loops)) {
         return 0;
     }
     if (replaced_builtin() != NULL) { /* nothing is remembered: the program may undo that */
         return 0;
     }
-    *found = ask_cache(session, (PyObject *)code);
+    *found = ask_cache(session, (PyObject *)code, !brings);
     if (*found == NULL && PyErr_Occurred()) {
         return -1;
     }
-    if (set_answer((PyObject *)code, session, (PyObject *)*found) < 0) {
+    if (set_answer((PyObject *)code, session, (PyObject *)*found, !brings && *found == NULL) < 0) {
         PyErr_Clear();
     }
     return *found != NULL;

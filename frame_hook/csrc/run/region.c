@@ -47,16 +47,18 @@ uninstall(void)
 
 /*
  * From here to `region_leave` the hook gives the frames of this thread to `session`, which the
- * caller keeps alive; `every_frame`: those that bring no array as well; `may_end_early`: the hook
- * may be taken away when it has met nothing but frames that run plainly. NULL for a session: no
+ * caller keeps alive; `every_frame`: those that bring no array as well; `takes_loops`: of these
+ * the ones whose loops may become native code; `may_end_early`: the hook may be taken away when it
+ * has met nothing but frames that run plainly. NULL for a session: no
  * frame is given to any. Returns what `region_leave` needs. Runs no Python code.
  */
 Region
-region_enter(PyObject *session, bool every_frame, bool may_end_early)
+region_enter(PyObject *session, bool every_frame, bool takes_loops, bool may_end_early)
 {
     Region outer = {
         .session = ufuse_thread.session,
         .every_frame = ufuse_thread.every_frame,
+        .takes_loops = ufuse_thread.takes_loops,
         .may_end_early = ufuse_thread.may_end_early,
         .counted = session != NULL,
         .passed = ufuse_thread.passed,
@@ -64,6 +66,7 @@ region_enter(PyObject *session, bool every_frame, bool may_end_early)
     };
     ufuse_thread.session = session;
     ufuse_thread.every_frame = every_frame;
+    ufuse_thread.takes_loops = takes_loops;
     ufuse_thread.may_end_early = may_end_early;
     if (session != NULL && (n_regions++ == 0 || outer.session == NULL)) {
         install();
@@ -77,6 +80,7 @@ region_leave(Region outer)
 {
     ufuse_thread.session = outer.session;
     ufuse_thread.every_frame = outer.every_frame;
+    ufuse_thread.takes_loops = outer.takes_loops;
     ufuse_thread.may_end_early = outer.may_end_early;
     if (outer.counted && --n_regions == 0) {
         uninstall();

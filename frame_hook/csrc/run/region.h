@@ -35,6 +35,7 @@ must_interpret(PyThreadState *thread, PyObject *code)
 typedef struct {
     PyObject *session;
     bool every_frame;
+    bool takes_loops;
     bool may_end_early;
     bool counted;
     long long passed;
@@ -47,7 +48,7 @@ typedef struct {
     bool paused;
 } PlainRun;
 
-Region region_enter(PyObject *session, bool every_frame, bool may_end_early);
+Region region_enter(PyObject *session, bool every_frame, bool takes_loops, bool may_end_early);
 void region_leave(Region outer);
 int lend_call(PyThreadState *thread);
 PlainRun plain_begin(void);

@@ -17,6 +17,7 @@
     X(grow)                                                                                        \
     X(other_sides)                                                                                 \
     X(larger)                                                                                      \
+    X(cache_for_loops)                                                                             \
     X(cache_for)                                                                                   \
     X(eager_run)                                                                                   \
     X(notify_eager)                                                                                \
@@ -352,19 +353,20 @@ ask_resume_code(CodeCache *cache, Py_ssize_t position)
 }
 
 /*
- * `session.cache_for(code)`: a new reference, or NULL for "never", also after an internal error; or
- * NULL with an exception the program must see.
+ * `session.cache_for(code)`, or `session.cache_for_loops(code)`: a new reference, or NULL for
+ * "never", also after an internal error; or NULL with an exception the program must see.
  */
 CodeCache *
-ask_cache(PyObject *session, PyObject *code)
+ask_cache(PyObject *session, PyObject *code, bool for_loops)
 {
     Saved saved;
     enter_session(&saved);
-    PyObject *answer = PyObject_CallMethodOneArg(session, name_cache_for, code);
+    PyObject *name = for_loops ? name_cache_for_loops : name_cache_for;
+    PyObject *answer = PyObject_CallMethodOneArg(session, name, code);
     if (answer != NULL && answer != Py_None &&
         !(Py_IS_TYPE(answer, &CodeCache_Type) && cache_code((CodeCache *)answer) == code)) {
         PyErr_Format(PyExc_TypeError,
-                     "cache_for() returned %R instead of a CodeCache of this code or None", answer);
+                     "%U() returned %R instead of a CodeCache of this code or None", name, answer);
         Py_CLEAR(answer);
     }
     if (answer == NULL) {

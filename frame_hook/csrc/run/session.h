@@ -15,7 +15,7 @@ int ask_grow(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
              Entry *entry, Entry **longer);
 int tell_other_sides(CodeCache *cache, Py_ssize_t position, Entry *entry);
 PyObject *ask_resume_code(CodeCache *cache, Py_ssize_t position);
-CodeCache *ask_cache(PyObject *session, PyObject *code);
+CodeCache *ask_cache(PyObject *session, PyObject *code, bool for_loops);
 void tell_larger(CodeCache *cache);
 void tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial);
 int tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry);

@@ -107,6 +107,19 @@ def does_not_fit(x):
     return out
 
 
+def kept(x):
+    """Places and views of them, which are kept behind the loop."""
+    found = where = np.flatnonzero(x[0] > 9.0)
+    points = np.linspace(0, 1, 3)
+    for i in range(len(x)):
+        where = np.flatnonzero(x[i] > 0)
+        (found,) = np.nonzero(x[i] > 1)
+        points = np.linspace(0.5, i + 1.0, i % 4 + 2)
+        if i % 2:
+            found = where[1:]
+    return where, found, points
+
+
 def table() -> tuple[np.ndarray]:
     """Numbers with zeros of both signs."""
     x = np.random.default_rng(0).standard_normal((ROWS, 12))
@@ -125,7 +138,7 @@ def odd_table() -> tuple[np.ndarray]:
 
 
 PROGRAMS = (
-    masked, stored_by_mask, rows_by_mask, places, running, in_order, counted, tuples_in_rows,
+    masked, stored_by_mask, rows_by_mask, places, kept, running, in_order, counted, tuples_in_rows,
     of_another_length, does_not_fit,
 )  # fmt: skip
 

@@ -69,10 +69,15 @@ class Everything:
         self.generators: dict[int, str] = {}
         self.walked: dict[int, str] = {}
         self.numbers_around: dict[int, Any] = {}
+        self.fields: dict[tuple[int, str], int] = {}
 
     def name(self, _: object, name: str) -> Known:
         """A global."""
         return Known(SPACE[name] if name in SPACE else getattr(builtins, name))
+
+    def is_text(self, _: object) -> bool:
+        """Whether an array is one of characters."""
+        return False
 
     def attribute(self, module: types.ModuleType, name: str) -> Known:
         """An attribute of a module."""

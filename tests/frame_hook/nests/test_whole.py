@@ -150,8 +150,32 @@ def mean_or_zero(x, n):
     return s / n if n else 0
 
 
+def sieve(limit):
+    """Gives what NumPy gives as a column of an array."""
+    is_prime = np.ones(limit, dtype=bool)
+    is_prime[:2] = False
+    for i in range(2, int(limit**0.5) + 1):
+        if is_prime[i]:
+            for j in range(i * i, limit, i):
+                is_prime[j] = False
+    return np.flatnonzero(is_prime)
+
+
+def spaced(x, count):
+    """Gives what NumPy gives as a view of an array, and a view of that."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]
+    points = np.linspace(0.0, total, count)
+    return points, points[1::2]
+
+
 PROGRAMS: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (edit_distance, lambda: (np.arange(20) % 3, np.arange(30) % 4)),
+    (sieve, lambda: (60,)),
+    (sieve, lambda: (1,)),
+    (spaced, lambda: (X, 5)),
+    (spaced, lambda: (X, 20)),
     (total, lambda: (X,)),
     (total, lambda: (X[:0],)),
     (first_above, lambda: (X, 1.5)),
@@ -181,7 +205,8 @@ def test_whole_calls(number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", [edit_distance, total, first_above, rolled, in_place, pair, one_of_one, rows]
+    "function",
+    [edit_distance, sieve, spaced, total, first_above, rolled, in_place, pair, one_of_one, rows],
 )
 def test_they_are_taken(function: Callable[..., Any]) -> None:
     """A function of loops, new arrays and numbers is one nest from its first short calls on."""

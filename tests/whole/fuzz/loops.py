@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.whole.fuzz import complexes, draws, generators, tables
+from tests.whole.fuzz import complexes, draws, generators, objects, tables
 from tests.whole.fuzz.check import Tried, World
 from tests.whole.fuzz.draws import Draws
 from tests.whole.fuzz.loop_arguments import (
@@ -32,7 +32,8 @@ from ufuse.frame_hook import session
 from ufuse.frame_hook.nests import choice
 from ufuse.frame_hook.tracing import Tracer
 
-PRELUDE = """\
+PRELUDE = (
+    """\
 import math
 import numpy as np
 
@@ -63,7 +64,11 @@ def sum_and_more(u, v):
     for more in range(3):
         total += more
     return total, u - v
+
+
 """
+    + objects.PRELUDE
+)
 
 INTEGERS = (
     "I + I", "I - I", "I + 1", "(I) * 2", "(I) * -1", "(I) * 7", "(I) * (I) % 1009", "(I) // 3", "(I) // (1 + (I) % 5)",
@@ -116,6 +121,10 @@ class Writer:
     complexes: list[str] = field(default_factory=list)
     draws: Draws | None = None
     generators: random.Random | None = None  # draws generator expressions; None: there are none
+    objects: random.Random | None = (
+        None  # draws attributes, dicts and characters; None: there are none
+    )
+    named: list[str] = field(default_factory=list)  # the names of objects
     loops: list[str] = field(
         default_factory=list
     )  # loop variables that are bound, the innermost last
@@ -191,6 +200,8 @@ class Writer:
 
     def integer(self, depth: int = 0) -> str:
         """An int, mostly."""
+        if made := objects.drawn(self, "I", depth):
+            return made
         if made := generators.drawn(self, "I", depth):
             return made
         if self.draws and depth < 3 and self.chance(0.15):
@@ -222,6 +233,8 @@ class Writer:
 
     def real(self, depth: int = 0) -> str:
         """A float, mostly."""
+        if made := objects.drawn(self, "F", depth):
+            return made
         if made := generators.drawn(self, "F", depth):
             return made
         if self.draws and depth < 3 and self.chance(0.15):
@@ -247,6 +260,8 @@ class Writer:
 
     def truth(self, depth: int = 0) -> str:
         """A condition."""
+        if made := objects.drawn(self, "B", depth):
+            return made
         if made := generators.drawn(self, "B", depth):
             return made
         if self.complexes and depth < 3 and self.chance(0.1):
@@ -566,6 +581,9 @@ class Writer:
         if self.tables and self.loops and self.chance(0.35):
             tables.change(self)
             return
+        if self.objects is not None and self.loops and self.objects.random() < 0.3:
+            objects.change(self)
+            return
         if self.lists and self.loops and self.chance(0.25):
             self.change_list()
             return
@@ -753,6 +771,9 @@ def generated(seed: int) -> PythonProgram:
     own = random.Random(f"generators {seed}")  # noqa: S311  other programs stay as they are
     if own.random() < 0.25:
         writer.generators = own
+    own = random.Random(f"objects {seed}")  # noqa: S311  other programs stay as they are
+    if own.random() < 0.25:
+        used += objects.begin(own, writer)
     inner = rng.random() < 0.1
     generator = rng.random() < 0.05
     for _ in range(rng.choice((1, 1, 2, 3))):

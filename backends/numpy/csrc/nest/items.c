@@ -34,6 +34,28 @@ items_begin(void)
     return 0;
 }
 
+/* How many items a list, a tuple, a str or bytes have; -1 of others, and of a str that is not made
+ * yet. */
+int64_t
+items_of(PyObject *object)
+{
+    if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
+        return PySequence_Fast_GET_SIZE(object);
+    }
+    if (PyUnicode_CheckExact(object)) {
+#if PY_VERSION_HEX < 0x030C0000
+        if (!PyUnicode_IS_READY(object)) {
+            return -1;
+        }
+#endif
+        return PyUnicode_GET_LENGTH(object);
+    }
+    if (PyBytes_CheckExact(object)) {
+        return PyBytes_GET_SIZE(object);
+    }
+    return PyByteArray_CheckExact(object) ? PyByteArray_GET_SIZE(object) : -1;
+}
+
 /* What numbers of a kind are, Python's or NumPy's. */
 const Number *
 item_number(SlotKind item, bool numpy)

@@ -14,11 +14,20 @@ typedef struct {
     PyObject *large; /* the count, where it no longer fits */
 } Enumerate;
 
-static PyTypeObject *const types[] = {
-    &PySeqIter_Type,     &PyListIter_Type, &PyTupleIter_Type,
-    &PyListRevIter_Type, &PyReversed_Type, &PyEnum_Type,
+static PyTypeObject *types[] = {
+    &PySeqIter_Type,       &PyListIter_Type,    &PyTupleIter_Type,        &PyBytesIter_Type,
+    &PyByteArrayIter_Type, &PyUnicodeIter_Type, NULL /* of ASCII text */, &PyListRevIter_Type,
+    &PyReversed_Type,      &PyEnum_Type,
 };
-enum { KINDS = Py_ARRAY_LENGTH(types), FIRST_BACKWARDS = 3, COUNTING = 5 };
+enum {
+    KINDS = Py_ARRAY_LENGTH(types),
+    BYTES = 3,
+    MUTABLE_BYTES,
+    TEXT,
+    ASCII_TEXT,
+    FIRST_BACKWARDS,
+    COUNTING = KINDS - 1
+};
 static bool is_known[KINDS];
 
 /* The number of the type of an iterator of a kind, or -1. */
@@ -45,8 +54,7 @@ length_of(PyObject *over)
     if (PyArray_CheckExact(over)) {
         return PyArray_NDIM((PyArrayObject *)over) > 0 ? PyArray_DIM((PyArrayObject *)over, 0) : -1;
     }
-    bool is_sequence = PyList_CheckExact(over) || PyTuple_CheckExact(over);
-    return is_sequence ? PySequence_Fast_GET_SIZE(over) : -1;
+    return items_of(over);
 }
 
 /*
@@ -79,20 +87,40 @@ iterator_move(SlotKind kind, PyObject *object, int64_t turns)
     ((SequenceIterator *)object)->position += kind == SLOT_BACKWARDS ? -turns : turns;
 }
 
-/* A new iterator of a type, of which one of three items was taken; or NULL. */
+/* What an iterator of a kind goes over: three items; or NULL. */
 static PyObject *
-iterator_of(PyTypeObject *type, PyObject *tuple, PyObject *list)
+sequence_of(int kind)
+{
+    switch (kind) {
+    case BYTES:
+        return PyBytes_FromString("abc");
+    case MUTABLE_BYTES:
+        return PyByteArray_FromStringAndSize("abc", 3);
+    case TEXT:
+        return PyUnicode_FromString("\u00e9bc");
+    case ASCII_TEXT:
+        return PyUnicode_FromString("abc");
+    default:
+        break;
+    }
+    bool is_list = types[kind] == &PyListIter_Type || types[kind] == &PyListRevIter_Type;
+    return is_list ? Py_BuildValue("[iii]", 1, 2, 3) : Py_BuildValue("(iii)", 1, 2, 3);
+}
+
+/* A new iterator of a kind, of which one of three items was taken; or NULL. */
+static PyObject *
+iterator_of(int kind, PyObject *over)
 {
     PyObject *made, *item;
-    if (type == &PySeqIter_Type) {
-        made = PySeqIter_New(tuple);
+    if (types[kind] == &PySeqIter_Type) {
+        made = PySeqIter_New(over);
     }
-    else if (type == &PyListIter_Type || type == &PyTupleIter_Type) {
-        made = PyObject_GetIter(type == &PyListIter_Type ? list : tuple);
+    else if (kind < FIRST_BACKWARDS) {
+        made = PyObject_GetIter(over);
     }
     else {
-        PyTypeObject *called = type == &PyListRevIter_Type ? &PyReversed_Type : type;
-        made = PyObject_CallOneArg((PyObject *)called, type == &PyListRevIter_Type ? list : tuple);
+        PyTypeObject *called = kind == COUNTING ? &PyEnum_Type : &PyReversed_Type;
+        made = PyObject_CallOneArg((PyObject *)called, over);
     }
     item = made == NULL ? NULL : PyIter_Next(made);
     if (item == NULL) {
@@ -106,25 +134,24 @@ iterator_of(PyTypeObject *type, PyObject *tuple, PyObject *list)
 int
 iterators_begin(void)
 {
-    PyObject *tuple = Py_BuildValue("(iii)", 1, 2, 3);
-    PyObject *list = tuple == NULL ? NULL : PySequence_List(tuple);
-    bool failed = list == NULL;
+    bool failed = false;
     for (int i = 0; !failed && i < KINDS; i++) {
-        PyObject *iterator = iterator_of(types[i], tuple, list);
+        PyObject *over = sequence_of(i);
+        PyObject *iterator = over == NULL ? NULL : iterator_of(i, over);
         failed = iterator == NULL;
-        size_t size = i == COUNTING ? sizeof(Enumerate) : sizeof(SequenceIterator);
-        if (failed || !Py_IS_TYPE(iterator, types[i]) ||
-            types[i]->tp_basicsize < (Py_ssize_t)size) {
-            Py_XDECREF(iterator);
-            continue;
+        if (!failed && i == ASCII_TEXT) { /* of a type of its own from 3.12 on */
+            types[i] = Py_TYPE(iterator);
         }
-        const SequenceIterator *found = (SequenceIterator *)iterator;
-        is_known[i] =
-            found->position == 1 && (i == COUNTING ? ((Enumerate *)iterator)->large == NULL
-                                                   : found->over == tuple || found->over == list);
-        Py_DECREF(iterator);
+        size_t size = i == COUNTING ? sizeof(Enumerate) : sizeof(SequenceIterator);
+        if (!failed && Py_IS_TYPE(iterator, types[i]) &&
+            types[i]->tp_basicsize >= (Py_ssize_t)size) {
+            const SequenceIterator *found = (SequenceIterator *)iterator;
+            is_known[i] =
+                found->position == 1 &&
+                (i == COUNTING ? ((Enumerate *)iterator)->large == NULL : found->over == over);
+        }
+        Py_XDECREF(iterator);
+        Py_XDECREF(over);
     }
-    Py_XDECREF(tuple);
-    Py_XDECREF(list);
     return failed ? -1 : 0;
 }

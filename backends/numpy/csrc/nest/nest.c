@@ -328,8 +328,12 @@ read_temporaries(Nest *self, PyObject *given, int scratches)
             PyErr_Format(PyExc_TypeError, "no temporary of a nest: %R", one);
             return -1;
         }
-        if (!PyArg_ParseTuple(one, "Ui", &character, &slot->axes) ||
+        if (!PyArg_ParseTuple(one, "Ui|i", &character, &slot->axes, &slot->within) ||
             set_type(slot, one, character, MOST_LENGTHS) < 0) {
+            return -1;
+        }
+        if (slot->within < 0 || slot->within > WITHIN_COLUMN || (slot->within && slot->axes != 1)) {
+            PyErr_Format(PyExc_ValueError, "no temporary of a nest: %R", one);
             return -1;
         }
     }

@@ -33,6 +33,9 @@ enum {
     MOST_EXITS = 64
 };
 
+/* Of what array a temporary is given back as a view: one like it; one whose only column it is. */
+enum { WITHIN_ARRAY = 1, WITHIN_COLUMN };
+
 /* Numbers: Python's or NumPy's the first three, then NumPy's only. */
 #define NUMBER_SLOTS(X)                                                                            \
     X(FLOAT, "float", NPY_DOUBLE)                                                                  \
@@ -85,6 +88,7 @@ typedef struct {
     bool numpy;
     int iterator; /* the slot of the one that goes over them: those that come next; -1: all */
     int memory;   /* where they lie */
+    int within;   /* of a temporary: WITHIN_ARRAY, WITHIN_COLUMN, or 0: it is an array itself */
     /* Of a list that grows: what its items have; whether these are tuples; whether the columns
      * begin with what is in the list. */
     int columns;
@@ -214,6 +218,7 @@ void iterator_move(SlotKind kind, PyObject *object, int64_t turns);
 
 /* items.c */
 int items_begin(void);
+int64_t items_of(PyObject *object);
 const Number *item_number(SlotKind item, bool numpy);
 bool list_takes_too_long(Nest *nest, int64_t count, int64_t left);
 

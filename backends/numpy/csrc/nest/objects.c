@@ -122,8 +122,7 @@ list_words(const Nest *nest, const NestSlot *slot, PyObject *list, int64_t *word
     const NestMemory *memory = &nest->memory[slot->memory];
     short size = number_bytes(slot->type);
     words[0] = (int64_t)(intptr_t)memory->data - memory->length[0] * size;
-    words[1] =
-        slot->iterator < 0 ? PySequence_Fast_GET_SIZE(list) : memory->length[0] + memory->length[1];
+    words[1] = slot->iterator < 0 ? items_of(list) : memory->length[0] + memory->length[1];
     words[2] = size;
 }
 
@@ -149,9 +148,47 @@ read_items(const NestSlot *slot, PyObject *const *items, int64_t count, bool is_
     return count;
 }
 
+/* Read `count` characters of a str as their numbers, or bytes, from the first on. As `read_items`.
+ */
+static int64_t
+read_characters(const NestSlot *slot, PyObject *object, int64_t first, int64_t count,
+                NestMemory *memory)
+{
+    bool text = PyUnicode_CheckExact(object);
+    if (slot->item != (text ? SLOT_UINT32 : SLOT_INT) || slot->numpy != text ||
+        nest_grow(memory, count * number_bytes(slot->type)) < 0) {
+        return -1;
+    }
+    if (text) {
+        int kind = PyUnicode_KIND(object);
+        const void *data = PyUnicode_DATA(object);
+        for (int64_t i = 0; i < count; i++) {
+            ((Py_UCS4 *)memory->data)[i] = PyUnicode_READ(kind, data, first + i);
+        }
+        return count;
+    }
+    const char *data =
+        PyBytes_CheckExact(object) ? PyBytes_AS_STRING(object) : PyByteArray_AS_STRING(object);
+    for (int64_t i = 0; i < count; i++) {
+        ((int64_t *)memory->data)[i] = (unsigned char)data[first + i];
+    }
+    return count;
+}
+
+/* Read `count` items of a list, a tuple, a str, or bytes, from the first on. As `read_items`. */
+static int64_t
+read_some(const NestSlot *slot, PyObject *object, int64_t first, int64_t count, bool is_backwards,
+          NestMemory *memory)
+{
+    if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) {
+        return read_characters(slot, object, first, count, memory);
+    }
+    return read_items(slot, PySequence_Fast_ITEMS(object) + first, count, is_backwards, memory);
+}
+
 /* Read those that an iterator gives next. As `read_items`. */
 static int64_t
-read_coming(const Nest *nest, const NestSlot *slot, PyObject *const *items, const Register *cells,
+read_coming(const Nest *nest, const NestSlot *slot, PyObject *object, const Register *cells,
             NestMemory *memory)
 {
     bool is_backwards = nest->slot[slot->iterator].kind == SLOT_BACKWARDS;
@@ -159,7 +196,7 @@ read_coming(const Nest *nest, const NestSlot *slot, PyObject *const *items, cons
     int64_t count = left < MOST_ITEMS ? left : MOST_ITEMS;
     memory->length[0] = is_backwards ? next - count + 1 : next;
     memory->length[1] = count;
-    return read_items(slot, items + memory->length[0], count, is_backwards, memory);
+    return read_some(slot, object, memory->length[0], count, is_backwards, memory);
 }
 
 /* The least number of turns that some iterator still has, to which all are set. */
@@ -207,20 +244,19 @@ objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells)
             }
             continue;
         }
-        if (!PyList_CheckExact(objects[i]) && (slot->changed || !PyTuple_CheckExact(objects[i]))) {
+        int64_t count = items_of(objects[i]);
+        if (count < 0 || (slot->changed && !PyList_CheckExact(objects[i]))) {
             return false;
         }
-        PyObject **items = PySequence_Fast_ITEMS(objects[i]);
         NestMemory *memory = &nest->memory[slot->memory];
         if (slot->iterator >= 0) {
-            int64_t coming = read_coming(nest, slot, items, cell[slot->iterator], memory);
+            int64_t coming = read_coming(nest, slot, objects[i], cell[slot->iterator], memory);
             left = least_left(nest, cells, coming);
             continue;
         }
-        int64_t count = PySequence_Fast_GET_SIZE(objects[i]);
         memory->length[0] = 0;
         if (list_takes_too_long(nest, count, left) ||
-            read_items(slot, items, count, false, memory) != count) {
+            read_some(slot, objects[i], 0, count, false, memory) != count) {
             return false;
         }
     }

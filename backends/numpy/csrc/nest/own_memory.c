@@ -65,6 +65,26 @@ is_taken_over(const NestMemory *memory, int64_t bytes)
     return bytes >= TAKEN_FROM && memory->capacity - bytes <= bytes / 4;
 }
 
+/* A vector as a view of a new array, which has another axis where it is a column of that; takes
+ * over a reference, which may be NULL. */
+static PyObject *
+view_of(PyArrayObject *array)
+{
+    if (array == NULL) {
+        return NULL;
+    }
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    npy_intp shape[] = {PyArray_DIM(array, 0)}, strides[] = {PyArray_ITEMSIZE(array)};
+    PyArrayObject *view = (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, descr, 1, shape, strides, PyArray_DATA(array), NPY_ARRAY_WRITEABLE, NULL);
+    if (view == NULL || PyArray_SetBaseObject(view, (PyObject *)array) < 0) {
+        Py_DECREF(view == NULL ? array : view);
+        return NULL;
+    }
+    return (PyObject *)view;
+}
+
 /* A temporary's contents as a new array; the temporary has none then. NULL, perhaps with an
  * exception: there is no memory, or its lengths cannot be. */
 PyObject *
@@ -76,7 +96,8 @@ own_memory_array(const Nest *nest, int temporary)
     if (descr == NULL) {
         return NULL;
     }
-    npy_intp shape[MOST_LENGTHS];
+    npy_intp shape[MOST_LENGTHS + 1];
+    int axes = slot->axes + (slot->within == WITHIN_COLUMN);
     int64_t bytes = PyDataType_ELSIZE(descr);
     for (int axis = 0; axis < slot->axes; axis++) {
         shape[axis] = memory->length[axis];
@@ -88,18 +109,18 @@ own_memory_array(const Nest *nest, int temporary)
         Py_DECREF(descr);
         return NULL;
     }
+    shape[slot->axes] = 1; /* an axis only of what is a column */
     if (is_taken_over(memory, bytes)) {
-        PyArrayObject *taken =
-            memory_array_over(descr, slot->axes, shape, NULL, memory->data, bytes);
+        PyArrayObject *taken = memory_array_over(descr, axes, shape, NULL, memory->data, bytes);
         if (taken != NULL) {
             memory->data = NULL;
             memory->capacity = 0;
         }
-        return (PyObject *)taken;
+        return slot->within ? view_of(taken) : (PyObject *)taken;
     }
-    PyArrayObject *array = memory_new_array(descr, slot->axes, shape, NULL, bytes);
+    PyArrayObject *array = memory_new_array(descr, axes, shape, NULL, bytes);
     if (array != NULL && bytes > 0) {
         memcpy(PyArray_DATA(array), memory->data, (size_t)bytes);
     }
-    return (PyObject *)array;
+    return slot->within ? view_of(array) : (PyObject *)array;
 }

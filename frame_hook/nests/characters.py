@@ -1,0 +1,118 @@
+"""Texts in loops that are read as nests: their characters are numbers, which only comparisons and a few methods take.
+
+A text from outside is an array of characters where one of them is taken, and a constant, guarded, where all of it is
+looked at: `mode == "fast"`. Methods are those of ASCII; another character is in doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests.code import Code
+from ufuse.frame_hook.nests.values import (
+    BOOL,
+    INT,
+    Character,
+    Item,
+    Items,
+    Known,
+    NotNativeError,
+    Number,
+    Text,
+)
+from ufuse.graph.nest import I1, I64, U32, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+ASCII = 128
+CASE = ord("a") - ord("A")
+# The ranges of ASCII for which a method is true.
+METHODS: dict[str, tuple[tuple[str, str], ...]] = {
+    "isalpha": (("A", "Z"), ("a", "z")),
+    "isdigit": (("0", "9"),),
+    "isalnum": (("A", "Z"), ("a", "z"), ("0", "9")),
+    "isupper": (("A", "Z"),),
+    "islower": (("a", "z"),),
+    "isspace": (("\t", "\r"), ("\x1c", " ")),
+}
+CASES = {"upper": ("a", "z", -CASE), "lower": ("A", "Z", CASE)}
+Operand = Character | Known
+
+
+def known(reader: Reader, item: Item) -> Item:
+    """A text as a constant; anything else as it is."""
+    return reader.outside.known_text(item) if isinstance(item, Text) else item
+
+
+def compare(code: Code, name: str, left: Item, right: Item) -> Item | None:
+    """The comparison of a character with another, or with a constant; None where neither is one."""
+    if not isinstance(left, Character) and not isinstance(right, Character):
+        return None
+    values = [_number(code, one) for one in (left, right)]
+    if None not in values:
+        return Number(BOOL, code.op(f"i{name}", I1, *[one for one in values if one is not None]))
+    if name in ("eq", "ne"):
+        return Known(name == "ne")
+    raise NotNativeError("it compares a character with what is none")
+
+
+def contains(code: Code, container: Item, item: Character) -> Item:
+    """`item in container`: of a text, or of a tuple of characters."""
+    if isinstance(container, Known) and type(container.value) is str:
+        members: Sequence[Item] = [Known(one) for one in container.value]
+    elif isinstance(container, Items):
+        members = container.items
+    else:
+        raise NotNativeError("it looks for a character in what is no constant text or tuple")
+    found: Value = code.constant(I1, False)
+    for one in members:
+        same = compare(code, "eq", item, one)
+        if isinstance(same, Number):
+            found = code.op("or", I1, found, same.value)
+    return Number(BOOL, found)
+
+
+def as_int(code: Code, function: object, item: Item) -> Item | None:
+    """`ord(item)`, or `int(item)` of a digit; None of what is no character."""
+    if function is ord and isinstance(item, Known) and _number(code, item) is not None:
+        return Known(ord(item.value))
+    if not isinstance(item, Character):
+        return None
+    value = code.op("to_i64", I64, item.value)
+    if function is ord:
+        return Number(INT, value)
+    code.doubt_if(code.op("not", I1, _is_between(code, item.value, "0", "9")))
+    return Number(INT, code.op("sub", I64, value, code.constant(I64, ord("0"))))
+
+
+def called_method(code: Code, owner: Character, name: str) -> Item:
+    """`owner.name()`."""
+    value = owner.value
+    code.doubt_if(code.op("ige", I1, value, code.constant(U32, ASCII)))
+    if name in CASES:
+        first, last, distance = CASES[name]
+        step = code.constant(I64, distance)
+        moved = code.op("to_u32", U32, code.op("add", I64, code.op("to_i64", I64, value), step))
+        return Character(
+            code.op("select", U32, _is_between(code, value, first, last), moved, value)
+        )
+    found: Value = code.constant(I1, False)
+    for first, last in METHODS[name]:
+        found = code.op("or", I1, found, _is_between(code, value, first, last))
+    return Number(BOOL, found)
+
+
+def _number(code: Code, item: Item) -> Value | None:
+    """Of a character; None of what is none."""
+    if isinstance(item, Character):
+        return item.value
+    if isinstance(item, Known) and type(item.value) is str and len(item.value) == 1:
+        return code.constant(U32, ord(item.value))
+    return None
+
+
+def _is_between(code: Code, value: Value, first: str, last: str) -> Value:
+    least, most = (code.constant(U32, ord(one)) for one in (first, last))
+    return code.op("and", I1, code.op("ige", I1, value, least), code.op("ile", I1, value, most))

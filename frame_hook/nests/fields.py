@@ -1,0 +1,157 @@
+"""What loops read of objects and dicts from outside, and the attributes that they set.
+
+A number there lies in a slot of the nest, as a local of the frame does: the next call may bring another. Where the loop
+sets it, it keeps the type with which the loop begins, and the ending puts it back into its object. Whole numbers and
+bools that no loop sets are constants, as a program often decides by them, until they were seen to change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ufuse.frame_hook.nests import arithmetic, characters, conversions, either, tuples
+from ufuse.frame_hook.nests.values import (
+    TYPES,
+    Character,
+    Entries,
+    Item,
+    Items,
+    Known,
+    NotNativeError,
+    Number,
+    Thing,
+    item_kind,
+)
+from ufuse.frame_hook.trace.symbols import Symbol, Unread
+from ufuse.graph.nest import I1, I64
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+METHODS = ("get", "items", "keys", "values")
+MOST_ENTRIES = 64  # of a dict that is gone over
+
+
+class FieldError(Exception):
+    """The loop sets an attribute, which was not known: it is to be read anew. `is_wide`: also to numbers of NumPy."""
+
+    def __init__(self, text: str, *, is_wide: bool) -> None:
+        super().__init__(text)
+        self.fields = frozenset((text,))
+        self.wide = self.fields if is_wide else frozenset()
+
+
+def attribute(reader: Reader, owner: Thing, name: str) -> Item:
+    """`owner.name`."""
+    text = f"{owner.source.text}.{name}"
+    if text in reader.tries.fields:
+        return around(reader, reader.outside.field(owner, name, is_wide=text in reader.tries.wide))
+    return taken(reader, reader.outside.attribute_of(owner, name))
+
+
+def entry(reader: Reader, container: Entries, key: Item) -> Item:
+    """`container[key]`."""
+    if not isinstance(key, Known):
+        return _chosen(reader, container, key)
+    found = _found(container, key)
+    if found is None:
+        reader.go_to_doubt()
+        return Known(None)
+    return taken(reader, found)
+
+
+def _chosen(reader: Reader, container: Entries, key: Item) -> Item:
+    """What a dict has under a computed whole number, or a character: each of its keys is compared; a doubt without."""
+    out, found = reader.out, container.found
+    if not 1 <= len(found) <= tuples.MOST_MEMBERS:
+        raise NotNativeError("it looks up a computed key in a dict that is empty or large")
+    place = out.constant(I64, -1)
+    for i, one in enumerate(found):
+        if isinstance(key, Character):
+            same = characters.compare(out, "eq", key, Known(one))
+        elif type(one) is int and isinstance(key, Number) and key.type.is_whole:
+            same = arithmetic.compare_truth(out, "eq", key, Known(one))
+        else:
+            raise NotNativeError("it looks up a computed key in a dict of other keys")
+        if isinstance(same, Number):
+            place = out.op("select", I64, same.value, out.constant(I64, i), place)
+    out.doubt_if(out.op("ilt", I1, place, out.constant(I64, 0)))
+    return tuples.chosen(reader, tuple(taken(reader, one) for one in found.values()), place)
+
+
+def contains(container: Entries, key: Item) -> bool:
+    """`key in container`."""
+    return _found(container, key) is not None
+
+
+def called_method(reader: Reader, container: Entries, name: str, arguments: list[Item]) -> Item:
+    """The result of a method of a dict."""
+    entries = container.found
+    if name == "get" and 1 <= len(arguments) <= 2:
+        found = _found(container, arguments[0])
+        return taken(reader, found) if found is not None else [*arguments, Known(None)][1]
+    if arguments or name not in METHODS:
+        raise NotNativeError(f"the method {name} of a dict is not compiled yet")
+    if len(entries) > MOST_ENTRIES:
+        raise NotNativeError("it goes over a dict of many entries")
+    keys = [Known(key) for key in entries]
+    if name == "keys":
+        return Items(tuple(keys))
+    values = [taken(reader, one) for one in entries.values()]
+    if name == "values":
+        return Items(tuple(values))
+    return Items(tuple(Items(pair) for pair in zip(keys, values, strict=True)))
+
+
+def store(reader: Reader, owner: Item, name: str, item: Item) -> None:
+    """`owner.name = item`."""
+    if not isinstance(owner, Thing):
+        raise NotNativeError(f"it sets the attribute {name} of what is not followed")
+    text = f"{owner.source.text}.{name}"
+    if text not in reader.tries.fields:
+        raise FieldError(text, is_wide=False)
+    register = reader.outside.field(owner, name, is_wide=text in reader.tries.wide)
+    variable, kind = reader.outside.numbers_around[register]
+    reader.used.add(register)
+    out, one = reader.out, conversions.number(reader.out, item)
+    if one.type.kind != kind.kind:
+        raise NotNativeError(f"{text} changes its type", later=True)
+    if either.is_either(kind):
+        out.set(f"{variable}.numpy", either.tag(out, one))
+    elif either.is_either(one) or one.type != kind:
+        if kind.kind not in either.KINDS:
+            raise NotNativeError(f"{text} changes its type", later=True)
+        raise FieldError(text, is_wide=True)
+    out.set(variable, one.value)
+
+
+def taken(reader: Reader, found: Item | Symbol) -> Item:
+    """What was found outside."""
+    if isinstance(found, Item):
+        return found
+    if isinstance(found, Unread) and _is_slot(found, reader.tries.dynamic):
+        return around(reader, reader.outside.number(found))
+    return reader.outside.item(found)
+
+
+def around(reader: Reader, register: int) -> Number:
+    """A number from outside that lies in a slot."""
+    reader.used.add(register)
+    name, kind = reader.outside.numbers_around[register]
+    tag = reader.out.get(f"{name}.numpy", I1) if either.is_either(kind) else None
+    return Number(kind, reader.out.get(name, TYPES[kind.kind]), tag)
+
+
+def _is_slot(symbol: Unread, dynamic: frozenset[str]) -> bool:
+    """Whether a number from outside is no constant."""
+    if item_kind(symbol.value) is None:
+        return False
+    return symbol.source.text in dynamic or isinstance(symbol.value, float | np.generic)
+
+
+def _found(container: Entries, key: Item) -> Symbol | None:
+    if not isinstance(key, Known):
+        raise NotNativeError("it looks up a computed key in a dict")
+    return container.found.get(key.value)

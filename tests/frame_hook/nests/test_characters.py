@@ -1,0 +1,193 @@
+"""Texts and bytes in native loops: characters that are compared, counted and looked up."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201, ANN202
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.native_loops import native_turns
+from ufuse.graph.nest import Nest
+from ufuse.graph.text.nest_parser import parse_nest
+
+pytest.importorskip("llvmlite")
+
+pytestmark = pytest.mark.any_python
+DNA = "GATTACANCG" * 150
+LATIN = "Héllo wörld 123\tABC " * 80
+CHINESE = "中文 and ASCII 42 " * 90
+EMOJI = "x \U0001f600 y 7" * 200
+BASES = {"A": 0, "C": 1, "G": 2, "T": 3}
+
+
+def content(s):
+    n = 0
+    for c in s:
+        if c in {"G", "C"}:
+            n += 1
+        elif c in "AT":
+            n -= 1
+        elif c != "N":
+            n += 100
+    return n
+
+
+def distance(a, b):
+    d = np.zeros((len(a) + 1, len(b) + 1), int)
+    d[:, 0], d[0] = np.arange(len(a) + 1), np.arange(len(b) + 1)
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
+    return d[-1, -1]
+
+
+def differing(a, b):
+    n = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y or x < "C" <= y:
+            n += 1
+    return n
+
+
+def methods(s):
+    total = 0
+    for i, c in enumerate(s):
+        if c.isdigit():
+            total = total * 10 % 1000003 + int(c)
+        elif c.isupper():
+            total += ord(c.lower()) - ord("a") + i
+        elif c.isspace() or c.isalpha():
+            total -= ord(c.upper())
+        elif c.isalnum() or c.islower():
+            total += 7
+    return total
+
+
+def is_palindrome(s):
+    i, j = 0, len(s) - 1
+    while i < j:
+        if s[i] != s[j]:
+            return False
+        i += 1
+        j -= 1
+    return True
+
+
+def one_hot(s, places):
+    out = np.zeros((len(s), len(places)))
+    for i, c in enumerate(s):
+        out[i, places[c]] = 1.0
+    return out
+
+
+def checksum(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ 0xEDB88320 if crc & 1 else crc >> 1
+    return crc ^ 0xFFFFFFFF
+
+
+def hashed(s):
+    n = 0
+    for c in reversed(s):
+        n = n * 31 % 65537 + ord(c)
+    return n
+
+
+def by_mode(mode, turns):
+    total = 0.0
+    for i in range(turns):
+        if mode == "fast":
+            total += i
+        elif mode in {"slow", "careful"}:
+            total -= i
+        else:
+            total += 0.5
+    return total
+
+
+def beyond(s):
+    n = 0
+    for i in range(len(s) + 1):
+        n += s[i] == "A"
+    return n
+
+
+def looked_up(table, keys):
+    total = 0.0
+    for k in keys:
+        total += table[k] * 2
+    return total
+
+
+CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "counted": (content, (DNA,)),
+    "of two bytes": (content, (CHINESE,)),
+    "of four bytes": (content, (EMOJI,)),
+    "edit distance": (distance, (DNA[:60], DNA[3:60])),
+    "together": (differing, (DNA, DNA[::-1])),
+    "of several widths together": (differing, (LATIN, EMOJI)),
+    "methods": (methods, ("ab 12 CD\n" * 150,)),
+    "methods beyond ASCII": (methods, (LATIN,)),
+    "from both ends": (is_palindrome, ("abc" * 400 + "cba" * 400,)),
+    "looked up": (one_hot, ("ACGT" * 300, BASES)),
+    "not found": (one_hot, ("ACGX" * 300, BASES)),
+    "bytes": (checksum, (bytes(range(256)) * 6,)),
+    "mutable bytes": (checksum, (bytearray(range(256)) * 6,)),
+    "backwards": (hashed, (LATIN,)),
+    "a constant": (by_mode, ("fast", 1500)),
+    "one of several": (by_mode, ("careful", 1500)),
+    "none of them": (by_mode, ("other", 1500)),
+    "out of range": (beyond, (DNA,)),
+    "whole numbers": (looked_up, ({3: 0.5, 7: 1.5, -1: 2.5}, [3, 7, -1, 7] * 400)),
+    "numbers of NumPy": (looked_up, ({3: 1, 7: 2}, np.array([3, 7, 7] * 500))),
+    "another number": (looked_up, ({3: 1, 7: 2}, [3, 7, 7] * 400 + [8])),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_texts_are_as_in_plain_python(name: str) -> None:
+    function, arguments = CASES[name]
+    assert native_turns(function, lambda: arguments) > 0
+
+
+def test_nests_are_for_all_texts() -> None:
+    compiled = ufuse.compile(content)
+    for text in (DNA, LATIN, CHINESE, EMOJI, "A" * 900, ""):
+        assert compiled(text) == content(text)
+    (loop,) = compiled.loops
+    assert len(loop.nests) <= 2  # by the type of the iterator, as there is one for ASCII
+    nest = loop.nests[0]
+    assert isinstance(nest, Nest)
+    assert "list by text of uint32" in str(nest)
+    assert str(parse_nest(str(nest))) == str(nest)
+
+
+def test_what_is_left() -> None:
+    def parts(s):
+        n = 0
+        for i in range(len(s) - 2):
+            n += s[i : i + 2] == "AT"
+        return n
+
+    def last(s):
+        c = ""
+        for c in s:
+            if c == "N":
+                break
+        return c
+
+    for function in (parts, last):
+        compiled = ufuse.compile(function)
+        assert compiled(DNA) == function(DNA)
+        assert compiled.loops[0].why_not
