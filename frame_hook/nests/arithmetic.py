@@ -225,6 +225,8 @@ def known_comparison(name: str, left: Item, right: Item) -> bool | None:
     if not isinstance(left, Known) or not isinstance(right, Known):
         return None
     types = {type(left.value), type(right.value)}
+    if str in types and len(types) == 2 and name in ("eq", "ne"):
+        return name == "ne" if types <= {str, int, float, bool} else None
     if types <= {int, float, bool} or types == {str}:
         return bool(getattr(operator, name)(left.value, right.value))
     return None

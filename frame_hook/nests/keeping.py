@@ -25,6 +25,7 @@ from ufuse.frame_hook.nests.values import (
     Kind,
     Known,
     Lazy,
+    Method,
     NotNativeError,
     Number,
     NumberKind,
@@ -75,6 +76,8 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
         case Empty() | Turning() | Thing() | Entries() | Bound() | Generator() | Generating():
             return item
         case Numbers() | Table() | OtherList() | Text():
+            return item
+        case Method(Numbers() | OtherList() | Entries()):
             return item
         case Character(value):
             out.set(f"{name}:char", value)

@@ -13,7 +13,9 @@ from ufuse.frame_hook.nests import conversions, either, elementwise, tables, vie
 from ufuse.frame_hook.nests.values import (
     BOOL,
     ArrayKind,
+    Character,
     ColumnKind,
+    Entries,
     Item,
     Items,
     Known,
@@ -25,6 +27,7 @@ from ufuse.frame_hook.nests.values import (
     Row,
     Table,
     TemporaryKind,
+    Text,
     kind_of,
 )
 from ufuse.graph.nest import I1, I64, ArraySlot, Column, ListSlot
@@ -199,8 +202,14 @@ def store(reader: Reader, container: Numbers, key: Item, item: Item) -> None:
 
 
 def truth(reader: Reader, item: Item) -> Item:
-    """A list as a condition; what is none as it is."""
-    if isinstance(item, Table | Row):
+    """A list, a text or a dict as a condition; what is none of these as it is."""
+    if isinstance(item, Entries):
+        return Known(bool(item.found))
+    if isinstance(item, Character):
+        return Known(True)
+    if isinstance(item, Text):
+        length = reader.length(reader.outside.taken(item).holder, 0).value
+    elif isinstance(item, Table | Row):
         length = tables.length(reader, item).value
     elif isinstance(item, Numbers | OtherList):
         length = reader.length(item.holder, 0).value

@@ -512,6 +512,7 @@ Kind = (
     | OtherList
     | Text
     | CharacterKind
+    | Method  # of what is none of the nest's
     | Generator
     | Generating
     | Generated  # on a stack
