@@ -45,6 +45,7 @@ from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.node import Location
 
 DEEPEST_INLINE = 40
+MOST_RECURSIVE = 64  # calls of functions by themselves, in which nothing is computed by a graph
 MOST_INSTRUCTIONS = 10_000
 MOST_NODES = 1_500
 # Iterations, and instructions, of a loop that adds nothing to the graph: plain Python takes a hundredth of the time.
@@ -160,6 +161,7 @@ class Interpreter:
         self.arrived: dict[int, tuple[Symbol | None, ...]] = {}
         self.root_count = 0  # root instructions run
         self.total = 0
+        self._recursive_calls = 0
         self.call_stack: list[Frame] = []
         self.frame: Frame  # the last of them, whose instruction is being run
         self.positions: list[int] = []  # of the root instructions begun
@@ -255,7 +257,10 @@ class Interpreter:
 
     def run_frame(self, frame: Frame) -> Returned | Yielded:
         """Run a frame that the root calls, directly or not, until it returns or yields."""
-        if len(self.call_stack) > DEEPEST_INLINE:
+        if any(one.code is frame.code for one in self.call_stack):
+            self._recursive_calls += 1
+        is_vain = self._recursive_calls > MOST_RECURSIVE and not self.trace.graph.nodes
+        if len(self.call_stack) > DEEPEST_INLINE or (is_vain and self.deadline is not None):
             raise GraphBreak("recursion", frame.code.co_qualname)
         caller, handled = self.trace.graph.location, len(self.handled)
         depth = len(self.call_stack)

@@ -14,6 +14,8 @@ import numpy as np
 from ufuse.frame_hook.nests import arithmetic, characters, conversions, either, tuples
 from ufuse.frame_hook.nests.values import (
     TYPES,
+    Array,
+    ArrayKind,
     Character,
     Entries,
     Item,
@@ -109,6 +111,9 @@ def store(reader: Reader, owner: Item, name: str, item: Item) -> None:
     """`owner.name = item`."""
     if not isinstance(owner, Thing):
         raise NotNativeError(f"it sets the attribute {name} of what is not followed")
+    if isinstance(item, Array) and not item.indices and isinstance(item.holder, ArrayKind):
+        if reader.outside.is_set_already(owner, name, item.holder.slot):  # as by `o.u += x`
+            return
     text = f"{owner.source.text}.{name}"
     if text not in reader.tries.fields:
         raise FieldError(text, is_wide=False)

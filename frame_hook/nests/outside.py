@@ -171,6 +171,26 @@ class Outside:
         return self.fields[key]
 
     def _field(self, thing: Thing, name: str, *, is_wide: bool) -> int:
+        own = self._own_attribute(thing, name)
+        value = None if own is None else own.value
+        if own is None or item_kind(value) is None:
+            text = f"{thing.source.text}.{name}"
+            raise NotNativeError(
+                f"it sets the attribute {text}, which is no number", later=value is None
+            )
+        self._trace.changes.note(self._instances[thing.source.register])
+        return self.number(own, is_wide=is_wide)
+
+    def is_set_already(self, thing: Thing, name: str, register: int) -> bool:
+        """Whether an attribute is the array in a register, so that setting it to that changes nothing."""
+        found = self.attribute_of(thing, name)
+        if not isinstance(found, Unread) or found.source.register != register:
+            return False
+        own = self._own_attribute(thing, name)
+        return own is not None and own.value is found.value
+
+    def _own_attribute(self, thing: Thing, name: str) -> Unread | None:
+        """What an object itself has under a name that is set there, guarded; None: nothing."""
         symbol, kind = self._instances.get(thing.source.register), type(thing.value)
         is_plain = symbol is not None and uses_plain(
             self._trace, kind, "__setattr__", object.__setattr__
@@ -181,15 +201,7 @@ class Outside:
         if not is_slot(found) and is_data_descriptor(self._trace, found, member):
             raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
         own = own_attribute(self._trace, symbol, name, found)
-        value = own.value if isinstance(own, Unread) else None
-        if item_kind(value) is None:
-            text = f"{thing.source.text}.{name}"
-            raise NotNativeError(
-                f"it sets the attribute {text}, which is no number", later=value is None
-            )
-        assert isinstance(own, Unread)
-        self._trace.changes.note(symbol)
-        return self.number(own, is_wide=is_wide)
+        return own if isinstance(own, Unread) else None
 
     def number_around(self, slot: int, name: str) -> int | None:
         """The register of a number of the function around a comprehension, which is another in each call."""

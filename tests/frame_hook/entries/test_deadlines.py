@@ -99,6 +99,22 @@ def test_what_is_put_off_again_waits_longer() -> None:
     assert session._put_off(cache, 0, record) == sessions.ASK_AGAIN
 
 
+def fibonacci(n: int) -> int:
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+def test_recursion_that_computes_nothing_is_not_followed_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A graph would have nothing of it; where there is no deadline, as in a report, all of it is read."""
+    compiled = ufuse.compile(lambda n: fibonacci(n) + 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(Tracer, "trace", within(float("inf")))
+        assert compiled(14) == 378
+    assert [found.code for found in compiled.breaks] == ["recursion"]
+    assert compiled.stats.instructions < 3000
+
+
 def test_time_enough_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deadline that is far away is not noticed."""
     monkeypatch.setattr(Tracer, "trace", within(float("inf")))

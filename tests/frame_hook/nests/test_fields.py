@@ -164,6 +164,23 @@ def appears(o, turns):
     return o.late
 
 
+def in_place(o, a):
+    for i in range(len(a)):
+        o.w += 0.1 * a[i] * o.w[::-1]
+        o.x += o.w[0]
+    return o.w, o.x
+
+
+class OnClass(Plain):
+    w = np.ones(3)
+
+
+def replaced(o, a):
+    for i in range(len(a)):
+        o.w = o.w * 0.5 + a[i]
+    return o.w
+
+
 CASES: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], bool]] = {
     "numbers of Python": (until, lambda: (Plain(x=1.0, y=2.0, n=0), MANY), True),
     "of several types": (until, lambda: (Plain(x=1.0, y=2, n=0), MANY), True),
@@ -193,6 +210,13 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], bool]]
         lambda: (WithProperties(x=0.0, n=0), np.arange(MANY) / 3),
         True,
     ),
+    "an array in place": (
+        in_place,
+        lambda: (Plain(x=0.0, w=np.ones(3)), np.arange(MANY) / 1e6),
+        True,
+    ),
+    "an array of the class": (in_place, lambda: (OnClass(x=0.0), np.zeros(MANY)), True),
+    "another array": (replaced, lambda: (Plain(w=np.ones(3)), np.arange(MANY) / 7), False),
     "an attribute that is new": (appears, lambda: (Plain(x=0.0), MANY), True),
 }
 

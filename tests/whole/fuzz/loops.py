@@ -680,12 +680,14 @@ def bounded(lines: list[str]) -> list[str]:
     found = [match[1] for line in lines if (match := ASSIGNED.match(line))]
     names = {name for names in found for name in names.split(", ")} - set(INDICES)
     pattern = re.compile(rf"\b({'|'.join(names)})\b")
-    return [
-        match[1] + pattern.sub(rf"(\1 % {MOST_TURNS})", match[2]) + match[3]
-        if names and (match := BOUND.match(line))
-        else line
-        for line in lines
-    ]
+    for i, line in enumerate(lines):
+        match = BOUND.match(line)
+        if match is not None:
+            middle = objects.OF_OBJECTS.sub(rf"(\g<0> % {MOST_TURNS})", match[2])
+            if names:
+                middle = pattern.sub(rf"(\1 % {MOST_TURNS})", middle)
+            lines[i] = match[1] + middle + match[3]
+    return lines
 
 
 def begin_lists(rng: random.Random, writer: Writer) -> list[str]:

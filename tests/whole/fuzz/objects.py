@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Slim:
         Holder.__init__, Holder.twice, Holder.bump, Holder.count, Holder.__call__
     )
 """
+# Whole numbers that may be large.
+OF_OBJECTS = re.compile(r"\b(?:one|other)\.(?:k|count\(\))(?!\w)|params\['q'\]")
 SHARE = 0.2  # of the expressions in a program that has them
 STARTS = {
     "u": ("0.0", "0.5", "x", "-0.0", "np.float64(1.0)", "0", "a[0]", "INF"),
