@@ -69,8 +69,9 @@ def is_shared(item: pytest.Item) -> bool:
     """Whether a test is of what knows nothing of CPython's versions, or one of many that are alike in this."""
     parts = item.path.relative_to(Path(__file__).parent).parts
     of_versions = "csrc" in parts and not item.path.name.startswith("test_tiles")
-    is_plain = parts[0] in {"graph", "backends", "benchmarks"} and not of_versions
-    return is_plain or item.get_closest_marker("any_python") is not None
+    is_plain = parts[0] in {"graph", "backends", "benchmarks", "programs"} and not of_versions
+    is_rule = parts[:2] == ("frame_hook", "arrays")
+    return is_plain or is_rule or item.get_closest_marker("any_python") is not None
 
 
 def part_of(item: pytest.Item, parts: int) -> int:

@@ -23,6 +23,8 @@ from ufuse.frame_hook.nests.values import NotNativeError
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 N = 3000  # turns: more than a trace unrolls
 
 

@@ -15,6 +15,8 @@ from ufuse import decorator
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 N = 900
 
 

@@ -19,6 +19,8 @@ from ufuse.graph.text.nest_parser import parse_nest
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 
 def sieve(n):
     is_prime = np.ones(n, bool)

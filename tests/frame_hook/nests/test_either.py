@@ -24,6 +24,8 @@ from ufuse.graph.nest import Nest
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 
 def best_so_far(a, n):
     best = 0

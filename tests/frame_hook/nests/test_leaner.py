@@ -17,6 +17,7 @@ from tests.support.native_loops import native_turns
 from ufuse.backends.numpy.llvm import nests
 from ufuse.graph.nest import Instruction, Nest
 
+pytestmark = pytest.mark.any_python
 N = 3000  # turns: more than a trace unrolls
 HIGHEST = (1 << 63) - 1
 

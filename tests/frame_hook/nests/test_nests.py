@@ -24,6 +24,8 @@ from ufuse import decorator
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 N = 3000  # turns: more than a trace unrolls
 RNG = np.random.default_rng(7)
 

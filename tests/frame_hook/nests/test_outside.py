@@ -16,6 +16,8 @@ from tests.support.native_loops import loops_of, native_turns
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 N = 3000
 TABLE = np.arange(16) * 37 % 256
 

@@ -31,6 +31,8 @@ from ufuse.frame_hook.tracing import Tracer
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 N = 40
 X = np.linspace(0.5, 2.0, N)
 HALF = 0.5

@@ -13,6 +13,8 @@ from tests.support.native_loops import native_turns
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 N = 900
 
 
