@@ -157,11 +157,13 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_texts_are_as_in_plain_python(name: str) -> None:
+    """Results and errors are plain Python's, and turns are native."""
     function, arguments = CASES[name]
     assert native_turns(function, lambda: arguments) > 0
 
 
 def test_nests_are_for_all_texts() -> None:
+    """A text of any width is read by the nest that another one was made for; its text reads back."""
     compiled = ufuse.compile(content)
     for text in (DNA, LATIN, CHINESE, EMOJI, "A" * 900, ""):
         assert compiled(text) == content(text)
@@ -174,6 +176,8 @@ def test_nests_are_for_all_texts() -> None:
 
 
 def test_what_is_left() -> None:
+    """Parts of texts, and a character that is needed behind the loop, have a reason."""
+
     def parts(s):
         n = 0
         for i in range(len(s) - 2):

@@ -227,12 +227,14 @@ def turns_of(compiled: Any) -> int:
 
 @pytest.mark.parametrize("name", CASES)
 def test_attributes_are_as_plain_python_leaves_them(name: str) -> None:
+    """Also where a turn raises; turns are native where the class sets attributes as `object` does."""
     function, make, is_native = CASES[name]
     assert (native_turns(function, make) > 0) is is_native
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_loops_go_on_with_the_same_objects(name: str) -> None:
+    """A call begins with what the last one has left, of other types perhaps."""
     function, make, _ = CASES[name]
     compiled = ufuse.compile(function)
     for _ in range(3):
@@ -251,6 +253,8 @@ def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 def test_the_next_call_brings_other_numbers() -> None:
+    """Attributes that are numbers are no constants of the nest, or not for long."""
+
     def weighted(o, turns):
         total = 0.0
         for i in range(turns):
@@ -277,6 +281,8 @@ def test_the_next_call_brings_other_numbers() -> None:
 
 
 def test_entries_of_dicts() -> None:
+    """Values may differ in the next call, and keys may be missing."""
+
     def pendulum(p, turns):
         x, v = 1.0, 0.0
         for i in range(turns):
@@ -306,6 +312,8 @@ def test_entries_of_dicts() -> None:
 
 
 def test_gone_over_dicts() -> None:
+    """Keys, values and both, of dicts with several numbers of entries."""
+
     def mixed(weights, a):
         out = np.zeros(len(a))
         for i in range(len(a)):
@@ -325,6 +333,8 @@ def test_gone_over_dicts() -> None:
 
 @pytest.mark.filterwarnings("default")  # where errors are raised first turns are plain
 def test_functions_that_are_called_have_native_loops() -> None:
+    """Also those that bring no array, where plain Python calls them."""
+
     def harmonic(turns):
         total = 0.0
         for i in range(1, turns):
@@ -359,6 +369,7 @@ def test_functions_that_are_called_have_native_loops() -> None:
 
 
 def test_functions_without_such_loops_are_not_taken() -> None:
+    """A function that brings no array, and has no loop that may be native, is plain Python's."""
     seen = []
 
     def words(text):
