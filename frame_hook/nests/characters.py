@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ufuse.frame_hook.nests import either
 from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.values import (
     BOOL,
@@ -53,19 +54,28 @@ def compare(code: Code, name: str, left: Item, right: Item) -> Item | None:
     values = [_number(code, one) for one in (left, right)]
     if None not in values:
         return Number(BOOL, code.op(f"i{name}", I1, *[one for one in values if one is not None]))
-    if name in ("eq", "ne"):
+    if name in ("eq", "ne") and all(map(_has_plain_equality, (left, right))):
         return Known(name == "ne")
     raise NotNativeError("it compares a character with what is none")
 
 
-def contains(code: Code, container: Item, item: Character) -> Item:
+def _has_plain_equality(item: Item) -> bool:
+    """Whether a character equals it where both are one character, and then only; the result is Python's bool."""
+    if isinstance(item, Number):
+        return not either.is_either(item) and not item.type.numpy
+    plain = (str, int, float, complex, bool, type(None))
+    return isinstance(item, Character) or (isinstance(item, Known) and type(item.value) in plain)
+
+
+def contains(reader: Reader, container: Item, item: Character) -> Item:
     """`item in container`: of a text, or of a tuple of characters."""
     if isinstance(container, Known) and type(container.value) is str:
         members: Sequence[Item] = [Known(one) for one in container.value]
     elif isinstance(container, Items):
-        members = container.items
+        members = [known(reader, one) for one in container.items]
     else:
         raise NotNativeError("it looks for a character in what is no constant text or tuple")
+    code = reader.out
     found: Value = code.constant(I1, False)
     for one in members:
         same = compare(code, "eq", item, one)
@@ -93,11 +103,10 @@ def called_method(code: Code, owner: Character, name: str) -> Item:
     code.doubt_if(code.op("ige", I1, value, code.constant(U32, ASCII)))
     if name in CASES:
         first, last, distance = CASES[name]
-        step = code.constant(I64, distance)
-        moved = code.op("to_u32", U32, code.op("add", I64, code.op("to_i64", I64, value), step))
-        return Character(
-            code.op("select", U32, _is_between(code, value, first, last), moved, value)
-        )
+        is_other = _is_between(code, value, first, last)
+        step = code.op("select", I64, is_other, *(code.constant(I64, i) for i in (distance, 0)))
+        moved = code.op("add", I64, code.op("to_i64", I64, value), step)
+        return Character(code.op("to_u32", U32, moved))
     found: Value = code.constant(I1, False)
     for first, last in METHODS[name]:
         found = code.op("or", I1, found, _is_between(code, value, first, last))

@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 
+# To what the views of a dict are as tuples.
+GOES_OVER = (len, sum, min, max, any, all, enumerate, zip, reversed)
+
+
 def attribute(reader: Reader, owner: Item, name: str) -> Item:
     """`owner.name`."""
     if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
@@ -59,6 +63,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     if isinstance(owner, Table) and name == "append":
         owner = reader.outside.grow(owner)
     if isinstance(owner, Numbers | OtherList) and name == "append":
+        if type(reader.outside.sequences[owner.holder.slot]) is not list:
+            raise NotNativeError("the method append of what is no list is not compiled yet")
         return Method(owner, name)
     if isinstance(owner, Generator):
         return Generating(owner, name)
@@ -113,6 +119,8 @@ def call(
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")
     value, out = function.value, reader.out
+    if value in GOES_OVER:
+        arguments = [fields.members(one) for one in arguments]
     if any(isinstance(one, Generated) for one in arguments) or generators.is_gone_over(
         value, arguments
     ):

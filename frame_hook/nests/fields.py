@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests.values import (
     ArrayKind,
     Character,
     Entries,
+    EntriesView,
     Item,
     Items,
     Known,
@@ -100,11 +101,17 @@ def called_method(reader: Reader, container: Entries, name: str, arguments: list
         raise NotNativeError("it goes over a dict of many entries")
     keys = [Known(key) for key in entries]
     if name == "keys":
-        return Items(tuple(keys))
+        return EntriesView(Items(tuple(keys)))
     values = [taken(reader, one) for one in entries.values()]
     if name == "values":
-        return Items(tuple(values))
-    return Items(tuple(Items(pair) for pair in zip(keys, values, strict=True)))
+        return EntriesView(Items(tuple(values)))
+    pairs = (Items(pair) for pair in zip(keys, values, strict=True))
+    return EntriesView(Items(tuple(pairs)))
+
+
+def members(item: Item) -> Item:
+    """What a view of a dict goes over; anything else as it is."""
+    return item.members if isinstance(item, EntriesView) else item
 
 
 def store(reader: Reader, owner: Item, name: str, item: Item) -> None:

@@ -474,9 +474,10 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
     if isinstance(container, Known) and type(container.value) is frozenset:
         container = Items(tuple(map(Known, container.value)))
     if isinstance(item, Character):
-        found = characters.contains(reader.out, container, item)
+        found = characters.contains(reader, container, item)
         reader.stack.append(arithmetic.inverse_truth(reader.out, found) if is_inverted else found)
         return
+    container = fields.members(container)
     if isinstance(container, Entries):
         reader.stack.append(Known(fields.contains(container, item) is not bool(is_inverted)))
         return

@@ -94,6 +94,7 @@ def outermost(outside: Outside, source: Source, iterator: object, name: str) -> 
         NotNativeError: it cannot.
 
     """
+    outside.goes_over(source, iterator)
     if type(iterator) is RANGE_ITERATOR:
         return Outermost(Whole(), (RangeSlot(name),), (source.register,))
     loaded, over = outside.iterated(source, iterator)

@@ -78,6 +78,7 @@ class Outside:
         self.generators: dict[int, str] = {}  # their names, by register
         self._tuple_items = 0  # that were read one by one
         self._written_cells: list[symbols.Cell] = []  # of the frame, that the loop writes
+        self._iterators: list[tuple[Source, object]] = []  # of the outermost loop
         self._texts: dict[int, Unread] = {}  # by register
         self._things: dict[int, Thing] = {}
         self._instances: dict[int, Instance] = {}  # those of them, by register
@@ -119,6 +120,10 @@ class Outside:
         """The function of a property of an object; None where the attribute is none."""
         on_class = static_lookup(type(thing.value), name)
         if type(on_class) is not property or type(on_class.fget) is not types.FunctionType:
+            return None
+        if not uses_plain(
+            self._trace, type(thing.value), "__getattribute__", object.__getattribute__
+        ):
             return None
         _, symbol = class_member(self._trace, type(thing.value), name)
         self.item(inner_function(self._trace, on_class, symbol, "fget"))
@@ -367,6 +372,15 @@ class Outside:
         self._trace.guards.check("TYPE", source, type(iterator))
         text = f"what {source.text} goes over"
         return self._trace.guards.load("LOAD_ITERATED", source, text=text), _hook.iterated(iterator)
+
+    def goes_over(self, source: Source, iterator: object) -> None:
+        """Each iterator of the outermost loop is another: else it would give several items in a turn."""
+        for other, known in self._iterators:
+            if known is iterator:
+                raise NotNativeError("it goes over one iterator twice")
+            if type(known) is type(iterator):
+                self._trace.guards.check("DIFFERENT", source, other)
+        self._iterators.append((source, iterator))
 
     def items(self, source: Source, items: tuple[Any, ...]) -> list[tuple[Source, Any]]:
         """Those of a tuple that was loaded."""

@@ -731,6 +731,7 @@ class Reader(Holders):
         """`iter(item)`."""
         if isinstance(item, Entries):
             item = fields.called_method(self, item, "keys", [])
+        item = fields.members(item)
         if isinstance(item, Known) and type(item.value) is str:
             item = Items(tuple(map(Known, item.value)))
         name = f"{self.frame.function.prefix}turn@{self.at.position}"

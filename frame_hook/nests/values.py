@@ -261,6 +261,13 @@ class Entries:
 
 
 @dataclass(frozen=True, slots=True)
+class EntriesView:
+    """Keys, values or both of such a dict, to be gone over."""
+
+    members: Items
+
+
+@dataclass(frozen=True, slots=True)
 class Bound:
     """A method of an object, which is a function of its class."""
 
@@ -488,7 +495,7 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ReversedOf | Turning | Empty | Thing | Entries | Bound | Numbers | Table | Row | OtherList
+    | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row | OtherList
     | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind  # of slots of the frame

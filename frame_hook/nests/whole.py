@@ -394,7 +394,8 @@ def _loop_around(name: str, parameters: tuple[str, ...]) -> types.CodeType:
     turn = "turn"
     while turn in parameters:
         turn += "_"
-    text = f"def loop({', '.join(parameters)}):\n for {turn} in loop: ({', '.join(parameters)},)"
+    used = "".join(f"{one}, " for one in parameters)
+    text = f"def loop({used}):\n for {turn} in loop: ({used})"
     made = compile(text, "<whole call>", "exec", dont_inherit=True)
     return next(one for one in made.co_consts if isinstance(one, types.CodeType)).replace(
         co_name=name

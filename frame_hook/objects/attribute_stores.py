@@ -90,14 +90,14 @@ def object_setattr(
     trace, kind = interpreter.trace, symbol.kind
     found, member = class_member(trace, kind, name)
     is_data = is_data_descriptor(trace, found, member)
-    if isinstance(found, property):
-        _store_property(interpreter, symbol, found, member, value)
-        return
     special = "__set__" if value is not None else "__delete__"
     setter = static_lookup(type(found), special) if found is not ABSENT else ABSENT
-    if isinstance(setter, types.FunctionType):
+    if isinstance(setter, types.FunctionType):  # also of a subclass of property
         given = (symbol,) if value is None else (symbol, value)
         call_special(interpreter, trace.look(member), special, given)
+        return
+    if isinstance(found, property):
+        _store_property(interpreter, symbol, found, member, value)
         return
     if is_data and not is_slot(found):
         raise GraphBreak("effect", f"assigning to {name} of a {kind.__name__}")

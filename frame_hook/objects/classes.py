@@ -351,6 +351,10 @@ def bound_member(
     owner = Constant(kind)
     if isinstance(member, Unread):
         trace.guards.check("TYPE", member.source, type(found), says="TYPE replaced")
+    getter = static_lookup(type(found), "__get__")
+    if isinstance(getter, types.FunctionType):  # also of a subclass of what is below
+        return call_special(interpreter, trace.look(member), "__get__",
+                            (Constant(None) if symbol is None else symbol, owner))  # fmt: skip
     match found:
         case types.FunctionType():
             return member if symbol is None else Method(symbol, member)
@@ -376,12 +380,8 @@ def bound_member(
             return Method(owner, Constant(found))
         case _ if is_cython_function(found):
             return member if symbol is None else Method(symbol, member)
-    getter = static_lookup(type(found), "__get__")
     if getter is ABSENT:
         return member
-    if isinstance(getter, types.FunctionType):
-        return call_special(interpreter, trace.look(member), "__get__",
-                            (Constant(None) if symbol is None else symbol, owner))  # fmt: skip
     raise GraphBreak("attribute", f"the descriptor {type(found).__name__} of {kind.__name__}")
 
 

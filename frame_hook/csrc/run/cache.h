@@ -56,6 +56,7 @@ typedef struct {
     long long run_ns;            /* what timed calls took, without what sessions took of it */
     long long calls;             /* for which a way to run was chosen */
     long long passed;            /* frames that it called and that ran no entry, since one did */
+    int barren;                  /* calls in a row with many of these and none that ran one */
     long long activations;       /* frames that ran in several steps */
     Py_ssize_t leader;           /* the position whose turns are being timed, or -1 */
     long long epoch;             /* of arrivals at that position */
@@ -88,8 +89,9 @@ cache_code(const CodeCache *cache)
     return code == NULL || code == Py_None || Py_REFCNT(code) <= 0 ? NULL : code;
 }
 
-/* So many frames that run no entry are enough: the hook is not installed for more of them. */
-enum { MOST_PASSED = 512 };
+/* So many frames that run no entry are enough: the hook is not installed for more of them; where
+ * some frame did run one once, when so many calls in a row had as many frames that did not. */
+enum { MOST_PASSED = 512, MOST_BARREN = 8 };
 
 /* Enter a region for the frames that a frame of this code calls, unless they never run entries. */
 static inline Region
@@ -104,8 +106,11 @@ cache_region_enter(CodeCache *cache)
 static inline void
 cache_region_leave(CodeCache *cache, Region outer)
 {
-    cache->calls_pay = cache->calls_pay || ufuse_thread.taken != outer.taken;
-    cache->passed += ufuse_thread.passed - outer.passed;
+    long long passed = ufuse_thread.passed - outer.passed;
+    bool taken = ufuse_thread.taken != outer.taken;
+    cache->barren = taken ? 0 : cache->barren + (passed >= MOST_PASSED);
+    cache->calls_pay = taken || (cache->calls_pay && cache->barren < MOST_BARREN);
+    cache->passed += passed;
     region_leave(outer);
 }
 

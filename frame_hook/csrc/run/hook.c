@@ -160,6 +160,21 @@ run_in_way(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObjec
     return result;
 }
 
+/*
+ * Count a fresh frame that no session takes, or that runs plainly. After many in a row the hook is
+ * taken away, where it may be: to go through it makes each call dearer.
+ */
+static void
+note_not_taken(void)
+{
+    enum { MOST_IN_ROW = 20000 };
+    ufuse_thread.passed++;
+    if (++ufuse_thread.passed_in_row >= MOST_IN_ROW && ufuse_thread.may_end_early) {
+        ufuse_thread.passed_in_row = 0;
+        (void)pause_hook();
+    }
+}
+
 /* Run a fresh frame in the fastest way, or time it; as `run_compiled`. */
 static PyObject *
 run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject *code,
@@ -174,6 +189,9 @@ run_frame(PyThreadState *thread, struct _PyInterpreterFrame *frame, PyCodeObject
     read_frame_arguments(frame, values, count);
     choose_way(cache, values, count, &run);
     if (run.trial == NULL) {
+        if (run.way == WAY_PLAIN) {
+            note_not_taken();
+        }
         return run_in_way(thread, frame, code, cache, run.way);
     }
     begin_measured(cache, &run);
@@ -218,21 +236,6 @@ evaluate_deep(PyThreadState *thread, struct _PyInterpreterFrame *frame, int thro
         resume_hook();
     }
     return result;
-}
-
-/*
- * Count a fresh frame that no session takes. After many in a row the hook is taken away, where it
- * may be: to go through it makes each call dearer.
- */
-static void
-note_not_taken(void)
-{
-    enum { MOST_IN_ROW = 20000 };
-    ufuse_thread.passed++;
-    if (++ufuse_thread.passed_in_row >= MOST_IN_ROW && ufuse_thread.may_end_early) {
-        ufuse_thread.passed_in_row = 0;
-        (void)pause_hook();
-    }
 }
 
 /* What CPython calls for every frame while a region is open in any thread. */

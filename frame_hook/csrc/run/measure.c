@@ -21,6 +21,7 @@ hold_again(CodeCache *cache, Trial *trial)
     cache->run_ns += trial->runs * samples_median(&trial->samples[trial->way]);
     trial_clear(trial);
     cache->passed = 0;
+    cache->barren = 0;
     cache->calls_pay = false;
 }
 

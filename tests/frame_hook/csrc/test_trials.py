@@ -374,3 +374,35 @@ def test_what_runs_plainly_runs_without_the_hook(session) -> None:
         compiled(np.zeros(3))
     assert (inside, behind) == ([False] * 5, [True] * 5)
     assert not _hook.hook_installed()
+
+
+def test_calls_whose_callees_no_longer_run_entries_open_no_region(session) -> None:
+    """A callee that ran one once is no reason for the hook for ever: each call of a Python function costs it."""
+    inside = []
+
+    def inner(x):
+        return x
+
+    def other(x):
+        return x
+
+    def outer(x, many):
+        inside.append(_hook.hook_installed())
+        for _ in range(600 * many):
+            other(x)
+        return inner(x) if not many else x
+
+    session.takes = lambda code: code is inner.__code__
+    session.cache_for(inner.__code__).add(
+        0, entry(inputs=(0,), artefact=lambda x: x, outputs=1, ending=("return", 1))
+    )
+    session.measures = True
+    compiled = dispatcher(outer, session)
+    compiled.__ufuse_cache__.loops_wait = 1000  # nothing is decided by timing
+    compiled(np.zeros(3), 0)
+    for _ in range(8):
+        compiled(np.zeros(3), 1)
+    assert all(inside)
+    compiled(np.zeros(3), 1)
+    assert not inside[-1]
+    assert session.decisions == []

@@ -1,7 +1,7 @@
 """Texts and bytes in native loops: characters that are compared, counted and looked up."""
 
 # Functions under test are written as users write them.
-# ruff: noqa: ANN001, ANN201, ANN202
+# ruff: noqa: ANN001, ANN201, ANN202, ANN204, D101
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
@@ -130,6 +130,51 @@ def looked_up(table, keys):
     return total
 
 
+VOWELS = ("a", "e")
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Anything:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def among_globals(s):
+    n = 0
+    for c in s:
+        n += c in VOWELS
+    return n
+
+
+def among(s, members):
+    n = 0
+    for c in s:
+        if c in members:
+            n += 1
+    return n
+
+
+def equal(s, other):
+    n, r = 0, None
+    for c in s:
+        r = c == other
+        if c != other:
+            n += 1
+    return n, type(r), r
+
+
+def raised(s):
+    n = 0
+    for c in s:
+        n += ord(c.upper())
+    return n
+
+
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "counted": (content, (DNA,)),
     "of two bytes": (content, (CHINESE,)),
@@ -151,6 +196,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "out of range": (beyond, (DNA,)),
     "whole numbers": (looked_up, ({3: 0.5, 7: 1.5, -1: 2.5}, [3, 7, -1, 7] * 400)),
     "numbers of NumPy": (looked_up, ({3: 1, 7: 2}, np.array([3, 7, 7] * 500))),
+    "a tuple from outside": (among_globals, ("abe," * 300,)),
+    "a tuple that is given": (among, ("abe," * 300, ("b", "", "ae"))),
+    "controls": (raised, ("abc\n\0" * 300,)),
     "another number": (looked_up, ({3: 1, 7: 2}, [3, 7, 7] * 400 + [8])),
 }
 
@@ -160,6 +208,17 @@ def test_texts_are_as_in_plain_python(name: str) -> None:
     """Results and errors are plain Python's, and turns are native."""
     function, arguments = CASES[name]
     assert native_turns(function, lambda: arguments) > 0
+
+
+@pytest.mark.parametrize(
+    "other",
+    [Word("a"), np.str_("a"), Anything(), np.float64(3), np.int64(3), b"a", ["a"], 3, None, "ab"],
+    ids=range(10),
+)
+def test_what_a_character_is_compared_with(other: Any) -> None:
+    """Objects with rules of their own, and what gives NumPy's bools, are plain Python's."""
+    native_turns(equal, lambda: ("ab," * 300, other))
+    native_turns(among, lambda: ("ab," * 300, ("b", other)))
 
 
 def test_nests_are_for_all_texts() -> None:

@@ -175,6 +175,41 @@ class OnClass(Plain):
     w = np.ones(3)
 
 
+class Other(Plain):
+    def __getattribute__(self, name):
+        return 2.0 if name == "fixed" else object.__getattribute__(self, name)
+
+    @property
+    def fixed(self):
+        return 1.0
+
+
+class OwnProperty(property):
+    def __get__(self, instance, owner=None):
+        return 42.0
+
+    def __set__(self, instance, value):
+        instance.__dict__["kept"] = value
+
+
+class HasOwnProperty(Plain):
+    @OwnProperty
+    def fixed(self):
+        return 1.0
+
+
+def reads_fixed(o, turns):
+    total = 0.0
+    for _ in range(turns):
+        total += o.fixed
+    return total
+
+
+def set_fixed(o, turns):
+    o.fixed = 3.0
+    return reads_fixed(o, turns), o.kept
+
+
 def replaced(o, a):
     for i in range(len(a)):
         o.w = o.w * 0.5 + a[i]
@@ -217,6 +252,8 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], bool]]
     ),
     "an array of the class": (in_place, lambda: (OnClass(x=0.0), np.zeros(MANY)), True),
     "another array": (replaced, lambda: (Plain(w=np.ones(3)), np.arange(MANY) / 7), False),
+    "a property beside __getattribute__": (reads_fixed, lambda: (Other(), MANY), False),
+    "a property with its own __get__": (set_fixed, lambda: (HasOwnProperty(), MANY), False),
     "an attribute that is new": (appears, lambda: (Plain(x=0.0), MANY), True),
 }
 
@@ -329,6 +366,30 @@ def test_gone_over_dicts() -> None:
     for weights in ({0: 0.5, 1: 1.5, 2: -0.25}, {1: 2.0}, {0: 0.5, 1: 1.5, 2: -0.5}):
         a = np.linspace(0, 3, MANY)
         assert compiled(weights, a).tobytes() == mixed(weights, a).tobytes()
+
+
+def test_views_of_dicts_are_no_tuples() -> None:
+    """They are gone over, and counted; an index is an error."""
+
+    def indexed(d, turns):
+        total = 0
+        for i in range(turns):
+            if i > turns // 2:
+                total += d.values()[0]
+        return total
+
+    def counted(d, turns):
+        total = 0
+        for i in range(turns):
+            total += len(d.keys()) + (i in d)
+            for k, (key, value) in enumerate(d.items()):
+                total += k * key + value
+            for key, value in zip(d.keys(), reversed(d.values()), strict=False):
+                total += key * value
+        return total
+
+    native_turns(indexed, lambda: ({0: 1, 1: 2}, MANY))
+    native_turns(counted, lambda: ({0: 1, 1: 2}, MANY))
 
 
 @pytest.mark.filterwarnings("default")  # where errors are raised first turns are plain

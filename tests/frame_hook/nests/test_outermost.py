@@ -324,3 +324,42 @@ def test_warnings_name_the_turn() -> None:
         assert ["divide by zero" in str(one.message) for one in seen] == [True]
         with pytest.raises(ZeroDivisionError):
             compiled(FLOATS, y.tolist())
+
+
+def pairs(items):
+    it = iter(items)
+    total = 0
+    for a, b in zip(it, it):
+        total += a * 3 - b
+    return total
+
+
+def pairs_counted(items):
+    total, it = 0, iter(items)
+    for i, (a, b) in enumerate(zip(it, it)):
+        total += (a == b) + i
+    return total
+
+
+def of_two(a, b):
+    total = 0
+    for x, y in zip(a, b):
+        total += x * 3 - y
+    return total
+
+
+@pytest.mark.parametrize(
+    "items", [list(range(N)), range(N), bytes(range(200)) * 9, "ab" * N, np.arange(N)], ids=type
+)
+def test_one_iterator_twice_gives_items_in_turn(items: Any) -> None:
+    """Such a loop is plain Python's, also where a nest was made for two iterators."""
+    for function in (pairs, pairs_counted) if not isinstance(items, str) else (pairs_counted,):
+        assert native_turns(function, lambda: (items,)) == 0
+    if isinstance(items, str):
+        return
+    compiled = ufuse.compile(of_two)
+    for _ in range(2):
+        assert compiled(iter(items), iter(items)) == of_two(iter(items), iter(items))
+    assert sum(one.turns for one in loops_of(compiled)) > 0
+    one, other = iter(items), iter(items)
+    assert compiled(one, one) == of_two(other, other)
