@@ -82,6 +82,8 @@ METHODS = frozenset(
         *array_calls.ATTRIBUTES,
     )
 )
+# Of methods of lists, dicts and strings, which objects of the program have, too.
+COMMON_NAMES = frozenset("center copy count find index title update".split())
 LOOP_OPCODES = frozenset(
     number for name, number in dis.opmap.items() if name == "FOR_ITER" or name.startswith(BACK)
 )
@@ -263,7 +265,7 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         if type(value) is not ModuleType:
             if chain[0] and not isinstance(value, list | dict | str):
                 return None
-            fits = name in METHODS
+            fits = name in METHODS or name in COMMON_NAMES
             is_other = any(hasattr(one, name) for one in (list, dict, str))
             of_object = f"{name} of a list, dict or string is not compiled yet"
             return of_object if is_other and not fits else None

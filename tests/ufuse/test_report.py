@@ -521,21 +521,30 @@ def counted(x: Any, _: float) -> Any:
 
 
 class Steps:
-    """An object that counts."""
+    """An object that remembers."""
 
-    count = 0
+    def __init__(self) -> None:
+        self.last = np.zeros(2)
 
     def run(self, x: Any, _: float) -> Any:
         """Take steps."""
-        for i in range(len(x)):
-            self.count += int(x[i] * 10)
-        return self.count
+        for i in range(len(x) - 1):
+            self.last = x[i : i + 2]
+        return self.last
 
 
 LOOPS = [
     (squares, "loop-over", "it goes over a set"),
-    (counted, "loop-objects", "get of a list, dict or string is not compiled yet"),
-    (Steps().run, "loop-attribute", "assigning to an attribute is not compiled yet, in line "),
+    (
+        counted,
+        "loop-objects",
+        "it looks up a computed key in a dict, in line ",
+    ),
+    (
+        Steps().run,
+        "loop-attribute",
+        "it sets the attribute self.last, which is no number, in line ",
+    ),
 ]
 
 
