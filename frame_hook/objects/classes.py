@@ -352,7 +352,8 @@ def bound_member(
     if isinstance(member, Unread):
         trace.guards.check("TYPE", member.source, type(found), says="TYPE replaced")
     getter = static_lookup(type(found), "__get__")
-    if isinstance(getter, types.FunctionType):  # also of a subclass of what is below
+    is_cached = getter is functools.cached_property.__get__
+    if isinstance(getter, types.FunctionType) and not is_cached:  # of a subclass of these, too
         return call_special(interpreter, trace.look(member), "__get__",
                             (Constant(None) if symbol is None else symbol, owner))  # fmt: skip
     match found:

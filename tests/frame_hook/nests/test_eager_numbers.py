@@ -79,6 +79,9 @@ class Everything:
         """Whether an array is one of characters."""
         return False
 
+    def goes_over(self, *_: object) -> None:
+        """Nothing is gone over twice."""
+
     def attribute(self, module: types.ModuleType, name: str) -> Known:
         """An attribute of a module."""
         return Known(getattr(module, name))
