@@ -28,7 +28,7 @@ CALLS = (
     "x + v|x[v]|x.sum(v)|x.sum(keepdims=v)|x.sum(dtype=v)|x.max(axis=v)|x.any(v)|x.mean(v)|x.var(ddof=v)|x.astype(v)|x.astype(float, copy=v)|"
     "x.reshape(v)|x.reshape(v, -1)|x.transpose(v)|x.swapaxes(0, v)|x.copy(v)|x.fill(v)|x.take(v)|np.zeros(v)|np.ones((2, v))|np.full(3, v)|"
     "np.zeros_like(x, v)|np.full_like(x, v)|np.zeros_like(v)|np.array(v)|np.array([v, 1])|np.asarray(x, v)|np.arange(v)|np.arange(0, 3, v)|"
-    "np.where(v, x, 1)|np.where(x > 1, x, v)|np.clip(x, v, 2)|np.maximum(x, v)|np.add(x, 1, where=v)|np.add(x, 1, dtype=v)|np.add(x, v, out=x)|"
+    "np.where(v, x, 1)|np.where(x > 1, x, v)|np.clip(x, v, 2)|np.maximum(x, v)|np.add(x, 1, x.copy(), where=v)|np.add(x, 1, dtype=v)|np.add(x, v, out=x)|"
     "np.add.reduce(x, v)|np.transpose(x, v)|np.concatenate(v)|np.concatenate([x, x], v)|np.stack([x, x], v)|np.dstack(v)|np.expand_dims(x, v)|"
     "np.squeeze(x, v)|np.broadcast_to(x, v)|np.round(x, v)|np.repeat(x, 2, v)|np.copyto(x, v)|x.__setitem__(v, 1)|x.__setitem__(0, v)|x @ v|x == v"
 ).split("|")
