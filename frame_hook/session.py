@@ -407,9 +407,13 @@ class Session:
         return self.loops is not None and not self.every_frame
 
     def cache_for_loops(self, code: CodeType) -> Any:
-        """As `cache_for`, of a call that brings no array: only loops that may become native code are a reason."""
-        is_user_s = code not in DISABLED and self.should_trace(code)
-        return self.cache_for(code) if is_user_s and has_loops(code) else None
+        """As `cache_for`, of a call that brings no array: only loops that may become native code are a reason.
+
+        What is installed is left alone: imports, for instance, run such loops.
+        """
+        is_user_s = code not in DISABLED and "site-packages" not in code.co_filename
+        is_wanted = is_user_s and self.should_trace(code) and has_loops(code)
+        return self.cache_for(code) if is_wanted else None
 
     def cache_for(self, code: CodeType) -> Any:
         """The cache of a function that plain Python calls while this session runs it; None: never trace it."""
