@@ -414,6 +414,22 @@ tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry)
 }
 
 /*
+ * An exception of the program's, where none can be raised now: an interrupt comes again, as soon as
+ * the program runs; any other is written. Clears it.
+ */
+static void
+raise_later(PyObject *session)
+{
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        PyErr_Clear();
+        PyErr_SetInterrupt();
+    }
+    else {
+        PyErr_WriteUnraisable(session);
+    }
+}
+
+/*
  * Tell the session how a trial was decided: which way calls run (`positions` is NULL) or turns of
  * the loop through these positions (a list), with the nanoseconds of compiled and of plain runs.
  * Sets no exception; one that is set stays set.
@@ -435,7 +451,7 @@ tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial)
                                     trial->is_cut ? Py_True : Py_False);
     Py_XDECREF(method);
     if (answer == NULL && report_exception(cache->session) < 0) {
-        PyErr_WriteUnraisable(cache->session);
+        raise_later(cache->session);
     }
     Py_XDECREF(answer);
     leave_session(&saved);
@@ -449,7 +465,7 @@ tell_larger(CodeCache *cache)
     enter_session(&saved);
     PyObject *answer = PyObject_CallMethodOneArg(cache->session, name_larger, (PyObject *)cache);
     if (answer == NULL && report_exception(cache->session) < 0) {
-        PyErr_WriteUnraisable(cache->session);
+        raise_later(cache->session);
     }
     Py_XDECREF(answer);
     leave_session(&saved);
