@@ -411,9 +411,9 @@ class Session:
 
         What is installed is left alone: imports, for instance, run such loops.
         """
-        is_user_s = code not in DISABLED and "site-packages" not in code.co_filename
-        is_wanted = is_user_s and self.should_trace(code) and has_loops(code)
-        return self.cache_for(code) if is_wanted else None
+        if "site-packages" in code.co_filename or not self.should_trace(code):
+            return None
+        return self.cache_for(code) if has_loops(code) else None
 
     def cache_for(self, code: CodeType) -> Any:
         """The cache of a function that plain Python calls while this session runs it; None: never trace it."""

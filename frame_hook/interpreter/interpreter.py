@@ -161,7 +161,7 @@ class Interpreter:
         self.arrived: dict[int, tuple[Symbol | None, ...]] = {}
         self.root_count = 0  # root instructions run
         self.total = 0
-        self._recursive_calls = 0
+        self._vain_recursions = 0  # while the graph has nothing
         self.call_stack: list[Frame] = []
         self.frame: Frame  # the last of them, whose instruction is being run
         self.positions: list[int] = []  # of the root instructions begun
@@ -257,10 +257,9 @@ class Interpreter:
 
     def run_frame(self, frame: Frame) -> Returned | Yielded:
         """Run a frame that the root calls, directly or not, until it returns or yields."""
-        if any(one.code is frame.code for one in self.call_stack):
-            self._recursive_calls += 1
-        is_vain = self._recursive_calls > MOST_RECURSIVE and not self.trace.graph.nodes
-        if len(self.call_stack) > DEEPEST_INLINE or (is_vain and self.deadline is not None):
+        if self.deadline is not None and not self.trace.graph.nodes:
+            self._vain_recursions += any(one.code is frame.code for one in self.call_stack)
+        if len(self.call_stack) > DEEPEST_INLINE or self._vain_recursions > MOST_RECURSIVE:
             raise GraphBreak("recursion", frame.code.co_qualname)
         caller, handled = self.trace.graph.location, len(self.handled)
         depth = len(self.call_stack)

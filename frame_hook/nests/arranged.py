@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 WHOLE, REAL, BOOL = np.dtype(int), np.dtype(float), np.dtype(bool)
 VECTOR = ((0, 1),)
-# A count of `np.count_nonzero` is Python's, or NumPy's.
+# How NumPy gives such results: as views of other arrays, or not.
 _PLACES, _SPACED = np.flatnonzero([True, False]), np.linspace(0, 1, 3)
+# A count of `np.count_nonzero` is Python's, or NumPy's.
 _EXAMPLE: object = np.count_nonzero(np.ones(1, bool))
 COUNT = INT if type(_EXAMPLE) is int else NP_INT
 

@@ -39,7 +39,8 @@ METHODS: dict[str, tuple[tuple[str, str], ...]] = {
     "isspace": (("\t", "\r"), ("\x1c", " ")),
 }
 CASES = {"upper": ("a", "z", -CASE), "lower": ("A", "Z", CASE)}
-Operand = Character | Known
+# What a character differs from by Python's rules alone.
+PLAIN = (str, int, float, complex, bool, type(None))
 
 
 def known(reader: Reader, item: Item) -> Item:
@@ -63,8 +64,7 @@ def _has_plain_equality(item: Item) -> bool:
     """Whether a character equals it where both are one character, and then only; the result is Python's bool."""
     if isinstance(item, Number):
         return not either.is_either(item) and not item.type.numpy
-    plain = (str, int, float, complex, bool, type(None))
-    return isinstance(item, Character) or (isinstance(item, Known) and type(item.value) in plain)
+    return isinstance(item, Character) or (isinstance(item, Known) and type(item.value) in PLAIN)
 
 
 def contains(reader: Reader, container: Item, item: Character) -> Item:

@@ -150,7 +150,7 @@ def call(
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items):
         reader.stack.append(Known(len(arguments[0].items)))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Text):
-        reader.stack.append(reader.length(reader.outside.taken(arguments[0]).holder, 0))
+        reader.stack.append(reader.length(reader.outside.as_characters(arguments[0]).holder, 0))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Entries):
         reader.stack.append(Known(len(arguments[0].found)))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers | OtherList):

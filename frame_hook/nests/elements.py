@@ -64,7 +64,7 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
     if isinstance(container, Text):
         if isinstance(key, SliceOf):
             raise NotNativeError("a part of a string is not compiled yet")
-        holder = reader.outside.taken(container).holder
+        holder = reader.outside.as_characters(container).holder
         return _loaded(reader, holder, (views.index(reader, key),))
     if isinstance(container, Table | Row):
         return tables.element(reader, container, key)

@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests.values import (
     Thing,
     item_kind,
 )
+from ufuse.frame_hook.trace.followed import is_key
 from ufuse.frame_hook.trace.symbols import Symbol, Unread
 from ufuse.graph.nest import I1, I64
 
@@ -164,6 +165,6 @@ def _is_slot(symbol: Unread, dynamic: frozenset[str]) -> bool:
 
 
 def _found(container: Entries, key: Item) -> Symbol | None:
-    if not isinstance(key, Known):
+    if not isinstance(key, Known) or not is_key(key.value):
         raise NotNativeError("it looks up a computed key in a dict")
     return container.found.get(key.value)

@@ -491,8 +491,11 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
 
 
 def _known_contains(container: Items, item: Item) -> bool | None:
-    """Whether a text equals an item of a tuple of constants; None: it is no such case."""
+    """Whether a text equals an item of a tuple of plain constants; None: it is no such case."""
     if not isinstance(item, Known) or type(item.value) is not str:
         return None
     known = [one.value for one in container.items if isinstance(one, Known)]
-    return item.value in known if len(known) == len(container.items) else None
+    is_plain = len(known) == len(container.items) and all(
+        type(one) in characters.PLAIN for one in known
+    )
+    return item.value in known if is_plain else None

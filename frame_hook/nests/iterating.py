@@ -143,7 +143,7 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             _set(reader, name, zero, one)
             return Elements(holder, 0), reader.length(holder, 0).value
         case Text():
-            holder = reader.outside.taken(item).holder
+            holder = reader.outside.as_characters(item).holder
             _set(reader, name, zero, one)
             return Elements(holder, 0), reader.length(holder, 0).value
         case Table(holder):

@@ -208,7 +208,7 @@ def truth(reader: Reader, item: Item) -> Item:
     if isinstance(item, Character):
         return Known(True)
     if isinstance(item, Text):
-        length = reader.length(reader.outside.taken(item).holder, 0).value
+        length = reader.length(reader.outside.as_characters(item).holder, 0).value
     elif isinstance(item, Table | Row):
         length = tables.length(reader, item).value
     elif isinstance(item, Numbers | OtherList):

@@ -309,13 +309,13 @@ class Outside:
         return isinstance(holder, ArrayKind) and holder.slot in self._texts
 
     def text_of(self, source: Source, value: str) -> Text:
-        """A text whose characters are taken."""
+        """A text that a loop goes over."""
         text = Text(ArrayKind(source.register))
         self._texts.setdefault(source.register, Unread(source, value))
-        return self.taken(text)
+        return self.as_characters(text)
 
-    def taken(self, text: Text) -> Text:
-        """The same."""
+    def as_characters(self, text: Text) -> Text:
+        """A text of which characters are taken: it is read as an array of them."""
         register = text.holder.slot
         if register not in self.arrays:
             symbol = self._texts[register]

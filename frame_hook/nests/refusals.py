@@ -66,7 +66,7 @@ REFUSALS: dict[str, Refusal] = {
     "loop-attribute": Refusal(
         "it sets an attribute to what is no number, or reads one that is not followed",
         "read it into a local variable before the loop, and set it behind the loop",
-        (".*attribute.*", r"\w+\.[\w.]+ changes its type"),
+        (".*attribute.*",),
     ),
     "loop-call": Refusal(
         "it calls what is not followed",

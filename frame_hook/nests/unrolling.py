@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 _Kind = TypeVar("_Kind", bound=Kind | None)
 MOST_TURNS = 4
 MOST_TOGETHER = 9  # turns of loops within one another
-MOST_NAMES = (
-    16  # turns of a loop over names, as those of a dict's entries, which has no other native code
-)
+# Turns of a loop over names, as those of a dict's entries, which has no other native code.
+MOST_NAMES = 16
 MOST_INSTRUCTIONS = 450  # of all turns
 
 

@@ -366,7 +366,7 @@ class SliceOf:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of an array, a complex number or a list, to be called."""
+    """A method of an array, a complex number, a list, a dict or a character, to be called."""
 
     owner: Array | Part | Lazy | Complex | Numbers | OtherList | Entries | Character
     name: str

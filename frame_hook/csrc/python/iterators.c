@@ -2,12 +2,7 @@
 
 #include <stdbool.h>
 
-/* As CPython lays out all of these; `iterators_ready` asks whether it still does. */
-typedef struct {
-    PyObject_HEAD
-    Py_ssize_t position; /* of zip: how many iterators there are */
-    PyObject *over;      /* NULL at the end */
-} SequenceIterator;
+#include "sequence_iterators.h"
 
 static PyTypeObject *types[] = {
     &PySeqIter_Type,
@@ -22,7 +17,7 @@ static PyTypeObject *types[] = {
     &PyEnum_Type,
     &PyZip_Type,
 };
-enum { BYTES = 1, MUTABLE_BYTES, TEXT, ASCII_TEXT };
+enum { ASCII_TEXT = 4 };
 static bool is_known[Py_ARRAY_LENGTH(types)];
 
 /*
@@ -41,31 +36,10 @@ iterated(PyObject *iterator)
     return NULL;
 }
 
-/* What an iterator of a kind goes over: two items; or NULL. */
+/* A new iterator of a type, NULL for that of ASCII text; or NULL. */
 static PyObject *
-sequence_of(int kind)
+iterator_of(PyTypeObject *type, PyObject *over)
 {
-    switch (kind) {
-    case BYTES:
-        return PyBytes_FromString("ab");
-    case MUTABLE_BYTES:
-        return PyByteArray_FromStringAndSize("ab", 2);
-    case TEXT:
-        return PyUnicode_FromString("\u00e9b");
-    case ASCII_TEXT:
-        return PyUnicode_FromString("ab");
-    default:
-        break;
-    }
-    bool is_list = types[kind] == &PyListIter_Type || types[kind] == &PyListRevIter_Type;
-    return is_list ? Py_BuildValue("[ii]", 1, 2) : Py_BuildValue("(ii)", 1, 2);
-}
-
-/* A new iterator of a kind; or NULL. */
-static PyObject *
-iterator_of(int kind, PyObject *over)
-{
-    PyTypeObject *type = types[kind];
     if (type == &PySeqIter_Type) {
         return PySeqIter_New(over);
     }
@@ -91,7 +65,7 @@ is_as_expected(PyTypeObject *type, PyObject *iterator, PyObject *over)
         return found->position == 1 && PyTuple_CheckExact(found->over);
     }
     bool backwards = type == &PyListRevIter_Type || type == &PyReversed_Type;
-    return found->position == (backwards ? 1 : 0) && found->over == over;
+    return found->position == (backwards ? 2 : 0) && found->over == over;
 }
 
 /* Find out which iterators have the layout assumed here. -1: exception. */
@@ -100,8 +74,8 @@ iterators_ready(void)
 {
     bool failed = false;
     for (size_t i = 0; !failed && i < Py_ARRAY_LENGTH(types); i++) {
-        PyObject *over = sequence_of((int)i);
-        PyObject *iterator = over == NULL ? NULL : iterator_of((int)i, over);
+        PyObject *over = three_items(i == ASCII_TEXT ? NULL : types[i]);
+        PyObject *iterator = over == NULL ? NULL : iterator_of(types[i], over);
         failed = iterator == NULL;
         if (!failed && i == ASCII_TEXT) { /* of a type of its own from 3.12 on */
             types[i] = Py_TYPE(iterator);

@@ -49,8 +49,8 @@ uninstall(void)
  * From here to `region_leave` the hook gives the frames of this thread to `session`, which the
  * caller keeps alive; `every_frame`: those that bring no array as well; `takes_loops`: of these
  * the ones whose loops may become native code; `may_end_early`: the hook may be taken away when it
- * has met nothing but frames that run plainly. NULL for a session: no
- * frame is given to any. Returns what `region_leave` needs. Runs no Python code.
+ * has met nothing but frames that run plainly. NULL for a session: no frame is given to any.
+ * Returns what `region_leave` needs. Runs no Python code.
  */
 Region
 region_enter(PyObject *session, bool every_frame, bool takes_loops, bool may_end_early)

@@ -221,6 +221,30 @@ def test_what_a_character_is_compared_with(other: Any) -> None:
     native_turns(among, lambda: ("ab," * 300, ("b", other)))
 
 
+class Equal(type):
+    def __eq__(cls, other):
+        return True
+
+    __hash__ = type.__hash__
+
+
+class OfEqual(metaclass=Equal):
+    pass
+
+
+def among_classes(mode, turns):
+    n = 0
+    for _ in range(turns):
+        n += mode in (OfEqual, "b")
+    return n
+
+
+def test_texts_are_looked_for_among_plain_constants_alone() -> None:
+    """Where another member has a rule of its own, the loop is plain Python's."""
+    assert native_turns(by_mode, lambda: ("careful", 1500)) > 0
+    assert native_turns(among_classes, lambda: ("a", 1500)) == 0
+
+
 def test_nests_are_for_all_texts() -> None:
     """A text of any width is read by the nest that another one was made for; its text reads back."""
     compiled = ufuse.compile(content)

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from benchmarks.cases.loops.sequences import sieve
 from benchmarks.cases.loops.tables import edit_distance
 from tests.support.compare import check_same
 from tests.support.improved import Improved
@@ -150,17 +151,6 @@ def mean_or_zero(x, n):
             return -1
         s += x[i]
     return s / n if n else 0
-
-
-def sieve(limit):
-    """Gives what NumPy gives as a column of an array."""
-    is_prime = np.ones(limit, dtype=bool)
-    is_prime[:2] = False
-    for i in range(2, int(limit**0.5) + 1):
-        if is_prime[i]:
-            for j in range(i * i, limit, i):
-                is_prime[j] = False
-    return np.flatnonzero(is_prime)
 
 
 def spaced(x, count):

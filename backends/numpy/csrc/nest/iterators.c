@@ -1,12 +1,6 @@
 /* Iterators over arrays, lists and tuples, and enumerate objects, read and moved. */
 #include "nest/nest.h"
-
-/* As CPython lays out all of these; `iterators_begin` asks whether it still does. */
-typedef struct {
-    PyObject_HEAD
-    Py_ssize_t position;
-    PyObject *over; /* NULL at the end */
-} SequenceIterator;
+#include "sequence_iterators.h"
 
 typedef struct {
     SequenceIterator own;
@@ -19,15 +13,7 @@ static PyTypeObject *types[] = {
     &PyByteArrayIter_Type, &PyUnicodeIter_Type, NULL /* of ASCII text */, &PyListRevIter_Type,
     &PyReversed_Type,      &PyEnum_Type,
 };
-enum {
-    KINDS = Py_ARRAY_LENGTH(types),
-    BYTES = 3,
-    MUTABLE_BYTES,
-    TEXT,
-    ASCII_TEXT,
-    FIRST_BACKWARDS,
-    COUNTING = KINDS - 1
-};
+enum { KINDS = Py_ARRAY_LENGTH(types), ASCII_TEXT = 6, FIRST_BACKWARDS, COUNTING = KINDS - 1 };
 static bool is_known[KINDS];
 
 /* The number of the type of an iterator of a kind, or -1. */
@@ -87,26 +73,6 @@ iterator_move(SlotKind kind, PyObject *object, int64_t turns)
     ((SequenceIterator *)object)->position += kind == SLOT_BACKWARDS ? -turns : turns;
 }
 
-/* What an iterator of a kind goes over: three items; or NULL. */
-static PyObject *
-sequence_of(int kind)
-{
-    switch (kind) {
-    case BYTES:
-        return PyBytes_FromString("abc");
-    case MUTABLE_BYTES:
-        return PyByteArray_FromStringAndSize("abc", 3);
-    case TEXT:
-        return PyUnicode_FromString("\u00e9bc");
-    case ASCII_TEXT:
-        return PyUnicode_FromString("abc");
-    default:
-        break;
-    }
-    bool is_list = types[kind] == &PyListIter_Type || types[kind] == &PyListRevIter_Type;
-    return is_list ? Py_BuildValue("[iii]", 1, 2, 3) : Py_BuildValue("(iii)", 1, 2, 3);
-}
-
 /* A new iterator of a kind, of which one of three items was taken; or NULL. */
 static PyObject *
 iterator_of(int kind, PyObject *over)
@@ -136,7 +102,7 @@ iterators_begin(void)
 {
     bool failed = false;
     for (int i = 0; !failed && i < KINDS; i++) {
-        PyObject *over = sequence_of(i);
+        PyObject *over = three_items(i == ASCII_TEXT ? NULL : types[i]);
         PyObject *iterator = over == NULL ? NULL : iterator_of(i, over);
         failed = iterator == NULL;
         if (!failed && i == ASCII_TEXT) { /* of a type of its own from 3.12 on */
