@@ -14,6 +14,7 @@ import numpy as np
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.background import Work
+from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_independence import outermost_turn, own_parts
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.backends.numpy.llvm.nest_reach import written_rows
@@ -30,6 +31,7 @@ from ufuse.graph.nest import (
 )
 
 WITHIN = ("", "array", "column")  # as C numbers them
+LEAST_SHARED = 100e3  # nanoseconds of a turn around loops that threads may share
 
 
 def nest_object(nest: Nest) -> Callable[..., object] | None:
@@ -53,8 +55,8 @@ def _best_made(nest: Nest) -> Callable[..., object] | None:
         return None
     made: Any = _made(nest, _tuned)
     if made is not None and made.improver is not None:
-        made.improver = None
         _improve(nest, made)
+        made.improver = _improver(nest, is_alone=True, wraps=True) if _may_share(nest) else None
     return cast("Callable[..., object] | None", made)
 
 
@@ -67,6 +69,18 @@ def _made(
     except Exception:  # LLVM is not ours, and plain Python is right
         logging.getLogger("ufuse.kernels").info("a loop could not be compiled", exc_info=True)
         return None
+    made = _object(nest, address, owner)
+    if good is None and not nests.is_of_arrays(nest):
+        made.tuner = _later(partial(_tune, nest))
+    kept = nests.kept_improvement(nest)
+    if kept is not None:
+        made.improve(*kept, _next_improver(nest, is_alone=True, wraps=True))
+    if kept is None or _may_share(nest):
+        made.improver = _improver(nest, is_alone=True, wraps=True)
+    return cast("Callable[..., object]", made)
+
+
+def _object(nest: Nest, address: int, owner: object) -> Any:
     temporaries = tuple(
         (one.dtype.char, one.ndim, WITHIN.index(one.within)) for one in nest.temporaries
     )
@@ -83,17 +97,27 @@ def _made(
     parts = own_parts(nest, turn)
     own = None if parts is None else tuple(astuple(one) for one in parts)
     rows = tuple(astuple(one) for one in written_rows(nest, turn))
-    made: Any = _tiles.Nest(
-        address, owner, slots, temporaries, SCRATCHES, views, nest.exits, own, rows
-    )
-    if good is None and not nests.is_of_arrays(nest):
-        made.tuner = _later(partial(_tune, nest))
-    kept = nests.kept_improvement(nest)
-    if kept is None:
-        made.improver = _improver(nest, is_alone=True, wraps=True)
-    else:
-        made.improve(*kept, _next_improver(nest, is_alone=True, wraps=True))
-    return cast("Callable[..., object]", made)
+    return _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits, own, rows)
+
+
+def _may_share(nest: Nest) -> bool:
+    """Whether there may be loops inside whose turns threads may share, as those around them follow from each other."""
+    if _tiles.threads() == 1 or not Flow(nest).inner_headers():
+        return False
+    return own_parts(nest, outermost_turn(nest)) is None
+
+
+def _has_long_turns(made: Any) -> bool:
+    """Whether it may be worth while to share parts of a turn."""
+    return made.turns > 0 and bool(made.call_ns >= LEAST_SHARED * made.turns)
+
+
+def _shared(nest: Nest, made: Any, *, is_alone: bool, wraps: bool) -> tuple[Any, ...]:
+    """What runs the loops inside whose turns threads may share, where they are worth it."""
+    if not _has_long_turns(made) or not _may_share(nest):
+        return ()
+    loops = nests.shared_loops(nest, is_alone=is_alone, wraps=wraps)
+    return tuple(_object(*loop) for loop in loops)
 
 
 def _improver(nest: Nest, *, is_alone: bool, wraps: bool) -> Callable[[tuple[Any]], object]:
@@ -139,12 +163,15 @@ def _tuned(nest: Nest) -> tuple[int, object] | None:
 
 def _improve(nest: Nest, made: Any, *, is_alone: bool = True, wraps: bool = True) -> None:
     try:
-        improved = nests.improved_nest(nest, is_alone=is_alone, wraps=wraps, step=made.step)
+        shares = _shared(nest, made, is_alone=is_alone, wraps=wraps)
+        improved = nests.improved_nest(
+            nest, is_alone=is_alone, wraps=wraps, step=made.step, shares=bool(shares)
+        )
     except Exception:  # LLVM is not ours, and the nest has its code
         logging.getLogger("ufuse.kernels").info("a loop could not be improved", exc_info=True)
         return
     if improved is not None:
-        made.improve(*improved, _next_improver(nest, is_alone=is_alone, wraps=wraps))
+        made.improve(*improved, _next_improver(nest, is_alone=is_alone, wraps=wraps), shares)
 
 
 def _next_improver(

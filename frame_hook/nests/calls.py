@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.nests import keeping
-from ufuse.frame_hook.nests.frames import Frame, Function, Version
+from ufuse.frame_hook.nests.frames import (
+    Frame,
+    Function,
+    Version,
+    attributes_in,
+    without_attributes,
+)
 from ufuse.frame_hook.nests.positions import written
 from ufuse.frame_hook.nests.values import Item, Items, Kind, Known, NotNativeError, constant_kind
 from ufuse.frame_hook.opcodes.calls import bind
@@ -64,8 +70,18 @@ def enter(
 
 def go_to(reader: Reader, function: Function, kinds: dict[int, Kind], caller: Version) -> None:
     """Read on at the beginning of a function."""
-    reader.frame = Frame(function, kinds, [], caller)
+    attributes = attributes_in(reader.slots)
+    reader.frame = Frame(function, kinds | attributes, [], without_attributes(caller))
     reader.next = 0
+
+
+def go_back(reader: Reader) -> Version:
+    """Read on in the function that called; where."""
+    frame = reader.frame
+    assert frame.caller is not None
+    reader.resume(frame.caller)
+    reader.slots.update(attributes_in(frame.slots))
+    return frame.caller
 
 
 def callers(frame: Frame) -> Iterator[Function]:
@@ -97,10 +113,8 @@ def _bound(
 
 def leave(reader: Reader, item: Item) -> None:
     """Return from a function to its caller."""
-    frame = reader.frame
-    assert frame.caller is not None
-    reader.resume(frame.caller)
+    function = reader.frame.function
+    reader.next = go_back(reader).position
     reader.stack.append(item)
-    reader.next = frame.caller.position
-    if not frame.function.returns_once:
+    if not function.returns_once:
         reader.jump(reader.next)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import (
     array_calls,
+    attributes,
     calls,
     characters,
     complexes,
@@ -75,7 +76,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     ):
         return Method(owner, name)
     if isinstance(owner, Known) and isinstance(owner.value, type):
-        return fields.taken(reader, reader.outside.class_attribute(owner.value, name))
+        return fields.taken(reader, attributes.of_class(reader.outside, owner.value, name))
     raise NotNativeError(f"the attribute {name} is not compiled yet")
 
 
@@ -83,7 +84,7 @@ def getter(reader: Reader, owner: Item, name: str) -> types.FunctionType | None:
     """The function of the property that `owner.name` is, or None."""
     if not isinstance(owner, Thing) or isinstance(owner.value, type):
         return None
-    return reader.outside.getter(owner, name)
+    return attributes.getter(reader.outside, owner, name)
 
 
 def call(
@@ -114,7 +115,9 @@ def call(
         calls.enter(reader, function.function, [function.owner, *arguments], keywords)
         return
     if isinstance(function, Thing):
-        calls.enter(reader, reader.outside.call_of(function), [function, *arguments], keywords)
+        calls.enter(
+            reader, attributes.call_of(reader.outside, function), [function, *arguments], keywords
+        )
         return
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")

@@ -3,6 +3,9 @@
 A number there lies in a slot of the nest, as a local of the frame does: the next call may bring another. Where the loop
 sets it, it keeps the type with which the loop begins, and the ending puts it back into its object. Whole numbers and
 bools that no loop sets are constants, as a program often decides by them, until they were seen to change.
+
+An attribute that is bound to other arrays, as in `self.old, self.new = self.new, self.old`, is one more variable of
+whichever function is being read, in a slot below zero; there is none while it is the array with which the loop began.
 """
 
 from __future__ import annotations
@@ -11,7 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import arithmetic, characters, conversions, either, tuples
+from ufuse.frame_hook.nests import (
+    arithmetic,
+    attributes,
+    characters,
+    conversions,
+    either,
+    keeping,
+    leaving,
+    tuples,
+    views,
+)
 from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
@@ -22,9 +35,13 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    Lazy,
     NotNativeError,
     Number,
+    Part,
+    TemporaryKind,
     Thing,
+    ViewKind,
     item_kind,
 )
 from ufuse.frame_hook.trace.followed import is_key
@@ -50,9 +67,14 @@ class FieldError(Exception):
 def attribute(reader: Reader, owner: Thing, name: str) -> Item:
     """`owner.name`."""
     text = f"{owner.source.text}.{name}"
-    if text in reader.tries.fields:
-        return around(reader, reader.outside.field(owner, name, is_wide=text in reader.tries.wide))
-    return taken(reader, reader.outside.attribute_of(owner, name))
+    if text not in reader.tries.fields:
+        return taken(reader, attributes.of(reader.outside, owner, name))
+    register, is_array = _field(reader, owner, name)
+    if not is_array:
+        return around(reader, register)
+    reader.used.add(register)
+    kind = reader.slots.get(array_slot(register), ArrayKind(register))
+    return keeping.kept(reader, text, kind)
 
 
 def entry(reader: Reader, container: Entries, key: Item) -> Item:
@@ -119,15 +141,52 @@ def store(reader: Reader, owner: Item, name: str, item: Item) -> None:
     """`owner.name = item`."""
     if not isinstance(owner, Thing):
         raise NotNativeError(f"it sets the attribute {name} of what is not followed")
-    if isinstance(item, Array) and not item.indices and isinstance(item.holder, ArrayKind):
-        if reader.outside.is_set_already(owner, name, item.holder.slot):  # as by `o.u += x`
-            return
     text = f"{owner.source.text}.{name}"
     if text not in reader.tries.fields:
+        if isinstance(item, Array) and not item.indices and isinstance(item.holder, ArrayKind):
+            if attributes.is_set_already(reader.outside, owner, name, item.holder.slot):
+                return  # as by `o.u += x`
         raise FieldError(text, is_wide=False)
-    register = reader.outside.field(owner, name, is_wide=text in reader.tries.wide)
-    variable, kind = reader.outside.numbers_around[register]
+    register, is_array = _field(reader, owner, name)
     reader.used.add(register)
+    if is_array is not isinstance(item, Array | Part | Lazy):
+        raise NotNativeError(f"{text} changes its type", later=True)
+    if is_array:
+        _bind(reader, register, text, item)
+    else:
+        _set(reader, register, text, item)
+
+
+def array_slot(register: int) -> int:
+    """Where the function that is being read has an attribute that is an array."""
+    return -1 - register
+
+
+def _field(reader: Reader, owner: Thing, name: str) -> tuple[int, bool]:
+    is_wide = f"{owner.source.text}.{name}" in reader.tries.wide
+    return attributes.settable(reader.outside, owner, name, is_wide=is_wide)
+
+
+def _bind(reader: Reader, register: int, text: str, item: Item) -> None:
+    """Give an attribute another array."""
+    slot = array_slot(register)
+    if isinstance(item, Part) or (isinstance(item, Array) and item.indices):
+        item = views.bindable(reader, item, text)
+        reader.viewed.add(register)
+    reader.memory.overwritten = slot, item
+    kind = keeping.keep(reader, text, item)
+    assert isinstance(kind, ArrayKind | TemporaryKind | ViewKind)
+    reader.memory.overwritten = None
+    leaving.give_back_array(reader, reader.outside.text(register), kind)
+    if kind == ArrayKind(register):
+        reader.slots.pop(slot, None)
+    else:
+        reader.slots[slot] = kind
+
+
+def _set(reader: Reader, register: int, text: str, item: Item) -> None:
+    """Give an attribute another number."""
+    variable, kind = reader.outside.numbers_around[register]
     out, one = reader.out, conversions.number(reader.out, item)
     if one.type.kind != kind.kind:
         raise NotNativeError(f"{text} changes its type", later=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import carried, either, lists
-from ufuse.frame_hook.nests.frames import Version
+from ufuse.frame_hook.nests.frames import Version, attributes_in
 from ufuse.frame_hook.nests.leaner import leaner, variables_of
 from ufuse.frame_hook.nests.leaving import DOUBT, Exit
 from ufuse.frame_hook.nests.temporaries import renumbered
@@ -103,13 +103,14 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         tuple(reader.exits),
         carried.tuples(names, reader.kinds),
         reader.written_cells,
-        reader.outside.fields,
+        reader.outside.attributes.all_set,
     )
 
 
 def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
     """What of the frame, and from outside, the nest has; `first` is the number of the first column of lists."""
-    names, fields = reader.own.names, reader.outside.fields.values()
+    names, attributes = reader.own.names, reader.outside.attributes
+    numbers, arrays = attributes.numbers.values(), attributes.arrays.values()
     slots: list[Slot] = []
     for slot in used:
         kind = _kind(reader, slot)
@@ -125,14 +126,14 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
                     value.dtype,
                     value.ndim,
                     is_written=slot in reader.stored,
-                    is_rebound=slot in reader.changed,
+                    is_rebound=slot in reader.changed or slot in arrays,
                     is_viewed=slot in reader.viewed,
                     items=_items_of(reader, slot),
                     iterator=reader.outside.walked.get(slot, ""),
                 )
             )
         else:
-            is_changed = slot in reader.changed or slot in fields
+            is_changed = slot in reader.changed or slot in numbers
             slots.append(NumberSlot(_text(reader, slot), kind.kind, is_changed))
     return slots
 
@@ -205,8 +206,12 @@ def _dispatch(
 def _is_as_it_comes(reader: Reader, version: Version) -> bool:
     """Whether every array variable is its own array in a version of the header, and cells are as empty as they came."""
     kinds = dict(version.locals)
-    return not reader.begins_empty & kinds.keys() and all(
-        kinds.get(slot, kind) == kind
-        for slot, kind in reader.kinds.items()
-        if isinstance(kind, ArrayKind)
+    return (
+        not reader.begins_empty & kinds.keys()
+        and not attributes_in(kinds)
+        and all(
+            kinds.get(slot, kind) == kind
+            for slot, kind in reader.kinds.items()
+            if isinstance(kind, ArrayKind)
+        )
     )

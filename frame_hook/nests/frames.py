@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ufuse.frame_hook.code import instructions
@@ -110,9 +110,19 @@ class Version:
         return self.function.prefix, self.position
 
 
+def without_attributes(version: Version) -> Version:
+    """The version of a caller: what is called has the attributes that are bound to other arrays, see `fields.py`."""
+    return replace(version, locals=tuple(one for one in version.locals if one[0] >= 0))
+
+
+def attributes_in(slots: dict[int, Kind]) -> dict[int, Kind]:
+    """These attributes, among the variables of a function."""
+    return {slot: kind for slot, kind in slots.items() if slot < 0}
+
+
 @dataclass(slots=True)
 class Frame:
-    """A function being read: its locals and its stack as they are."""
+    """A function being read: its locals and its stack as they are, and attributes, see `fields.py`."""
 
     function: Function
     slots: dict[int, Kind]

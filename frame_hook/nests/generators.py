@@ -209,10 +209,8 @@ def _consumer(function: Function) -> Consumer:
 
 def _give(reader: Reader, result: Item) -> None:
     """End the call that goes over a generator, and the block."""
-    function, caller = reader.frame.function, reader.frame.caller
-    assert caller is not None
-    ways = _consumer(function).ways
-    reader.resume(caller)
+    ways = _consumer(reader.frame.function).ways
+    caller = calls.go_back(reader)
     if ways is None:
         reader.stack.append(result)
         reader.jump(caller.position)

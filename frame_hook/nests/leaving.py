@@ -73,7 +73,7 @@ def _can_give_back(reader: Reader, version: Version) -> bool:
         or (isinstance(kind, ConstantKind) and is_none(kind.item))
         or (slot in reader.changed and isinstance(kind, ArrayKind | TemporaryKind | ViewKind))
         or carried.can_give_back(kind)
-        or slot not in reader.written
+        or slot not in reader.written  # as attributes are
         or (slot not in live and slot not in reader.changed)
         for slot, kind in version.locals
     )
@@ -84,6 +84,8 @@ def give_back(reader: Reader, version: Version) -> dict[int, str | Known | carri
     out = reader.out
     found: dict[int, str | Known | carried.Given] = {}
     for slot, kind in version.locals:
+        if slot < 0:
+            continue  # an attribute, given back since it was bound
         name = reader.own.names[slot]
         if isinstance(kind, NumberKind) and slot in reader.written:
             name = reader.variable(slot, kind.kind)
@@ -105,16 +107,21 @@ def give_back(reader: Reader, version: Version) -> dict[int, str | Known | carri
             found[slot] = kind.item
         elif slot not in reader.changed:
             continue
-        elif isinstance(kind, ArrayKind | TemporaryKind):
-            number = out.op("array", I64, attributes=(reader.array(kind),))
-            out.set(f"{name}.array", number)
-            found[slot] = name
-        elif isinstance(kind, ViewKind):
-            view = views.give_back(reader, name, kind)
-            number = out.op("view", I64, attributes=(kind.number, view))
-            out.set(f"{name}.array", number)
+        elif isinstance(kind, ArrayKind | TemporaryKind | ViewKind):
+            give_back_array(reader, name, kind)
             found[slot] = name
     return found
+
+
+def give_back_array(reader: Reader, name: str, kind: ArrayKind | TemporaryKind | ViewKind) -> None:
+    """Write which array the variable of this name is."""
+    out = reader.out
+    if isinstance(kind, ViewKind):
+        view = views.give_back(reader, name, kind)
+        number = out.op("view", I64, attributes=(kind.number, view))
+    else:
+        number = out.op("array", I64, attributes=(reader.array(kind),))
+    out.set(f"{name}.array", number)
 
 
 def leave(reader: Reader, version: Version) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests import draws, tables
+from ufuse.frame_hook.nests.attributes import Attributes
 from ufuse.frame_hook.nests.values import (
     Array,
     ArrayKind,
-    Bound,
     EitherKind,
     Entries,
     Generating,
@@ -32,15 +32,6 @@ from ufuse.frame_hook.nests.values import (
     common_item_kind,
     item_kind,
 )
-from ufuse.frame_hook.objects.classes import (
-    class_member,
-    inner_function,
-    is_data_descriptor,
-    is_slot,
-    own_attribute,
-    static_lookup,
-    uses_plain,
-)
 from ufuse.frame_hook.opcodes.calls import guarded_function
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import (
@@ -58,7 +49,6 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.semantics.nest_reference import is_generator
 
-MADE_ANEW = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  # when asked for
 MOST_TUPLE_ITEMS = 1000  # each is guarded for itself
 
 
@@ -66,7 +56,7 @@ class Outside:
     """As a trace of the frame reads it."""
 
     def __init__(self, trace: Trace, function: types.FunctionType, state: tuple[Any, ...]) -> None:
-        self._trace, self._function, self._state = trace, function, state
+        self.trace, self._function, self._state = trace, function, state
         self._functions: dict[int, Constant | Opaque] = {}  # by id
         self._called: dict[int, symbols.Function] = {}
         self.arrays: dict[int, tuple[Source, np.ndarray]] = {}  # by register
@@ -81,14 +71,11 @@ class Outside:
         self._iterators: list[tuple[Source, object]] = []  # of the outermost loop
         self._texts: dict[int, Unread] = {}  # by register
         self._things: dict[int, Thing] = {}
-        self._instances: dict[int, Instance] = {}  # those of them, by register
-        # The registers of numbers that are attributes which the loop sets, by the register of the object and the name.
-        self.fields: dict[tuple[int, str], int] = {}
-        self._classes: dict[int, Thing] = {}  # by id
+        self.attributes = Attributes()
 
     def name(self, called: symbols.Function | None, name: str) -> Item:
         """A global of the loop's function, or of one that is called in it."""
-        return self.item(self._trace.global_value(self.globals_of(called), name))
+        return self.item(self.trace.global_value(self.globals_of(called), name))
 
     def globals_of(self, called: symbols.Function | None) -> dict[str, Any]:
         """The globals of the loop's function, or of one that is called in it."""
@@ -96,58 +83,12 @@ class Outside:
 
     def attribute(self, module: types.ModuleType, name: str) -> Item:
         """An attribute of a module."""
-        return self.item(self._trace.module_attribute(module, name, module.__name__))
-
-    def attribute_of(self, thing: Thing, name: str) -> Item | Unread:
-        """An attribute of an object, read where no code of the program can run."""
-        found = _hook.attribute_value(thing.value, name)
-        if type(found) is types.MethodType and found.__self__ is thing.value:
-            return self._method(thing, name, found)
-        if found is _hook.NULL or isinstance(found, MADE_ANEW):
-            raise NotNativeError(f"the attribute {name} is not compiled yet")
-        text = f"{thing.source.text}.{name}"
-        return Unread(self._trace.guards.load("LOAD_ATTR", thing.source, name, text=text), found)
-
-    def _method(self, thing: Thing, name: str, method: types.MethodType) -> Item:
-        on_class, symbol = class_member(self._trace, type(thing.value), name)
-        if type(on_class) is not types.FunctionType or on_class is not method.__func__:
-            raise NotNativeError(f"the method {name} is not compiled yet")
-        self._trace.guards.check("INSTANCE_LACKS", thing.source, name)
-        self.item(symbol)
-        return Bound(on_class, thing)
-
-    def getter(self, thing: Thing, name: str) -> types.FunctionType | None:
-        """The function of a property of an object; None where the attribute is none."""
-        on_class = static_lookup(type(thing.value), name)
-        if type(on_class) is not property or type(on_class.fget) is not types.FunctionType:
-            return None
-        if not uses_plain(
-            self._trace, type(thing.value), "__getattribute__", object.__getattribute__
-        ):
-            return None
-        _, symbol = class_member(self._trace, type(thing.value), name)
-        self.item(inner_function(self._trace, on_class, symbol, "fget"))
-        return on_class.fget
-
-    def call_of(self, thing: Thing) -> types.FunctionType:
-        """The function that runs when an object is called."""
-        on_class, symbol = class_member(self._trace, type(thing.value), "__call__")
-        if type(on_class) is not types.FunctionType:
-            raise NotNativeError("it calls what is not known")
-        self.item(symbol)
-        return on_class
-
-    def class_attribute(self, owner: type, name: str) -> Item | Unread:
-        """An attribute of a class."""
-        thing = self._classes.get(id(owner))
-        if thing is None:
-            raise NotNativeError(f"the attribute {name} of a class is not compiled yet")
-        return self.attribute_of(thing, name)
+        return self.item(self.trace.module_attribute(module, name, module.__name__))
 
     def cell(self, called: symbols.Function | None, slot: int, names: tuple[str, ...]) -> Item:
         """A variable of the function around one."""
         if called is None:
-            cell = self._trace.reader.cell(Source(slot, names[slot]), self._state[slot])
+            cell = self.trace.reader.cell(Source(slot, names[slot]), self._state[slot])
         else:
             cell = called.closure[slot - len(names) + len(called.closure)]
             if any(cell is one for one in self._written_cells):
@@ -164,100 +105,60 @@ class Outside:
             if is_wide:
                 kind = EitherKind(kind.kind)
             else:
-                self._trace.guards.check("TYPE", symbol.source, type(symbol.value))
+                self.trace.guards.check("TYPE", symbol.source, type(symbol.value))
             self.numbers_around[register] = f"{symbol.source.text}@{register}", kind
         return register
 
-    def field(self, thing: Thing, name: str, *, is_wide: bool) -> int:
-        """The register of the number that an attribute is which the loop sets."""
-        key = thing.source.register, name
-        if key not in self.fields:
-            self.fields[key] = self._field(thing, name, is_wide=is_wide)
-        return self.fields[key]
-
-    def _field(self, thing: Thing, name: str, *, is_wide: bool) -> int:
-        own = self._own_attribute(thing, name)
-        value = None if own is None else own.value
-        if own is None or item_kind(value) is None:
-            text = f"{thing.source.text}.{name}"
-            raise NotNativeError(
-                f"it sets the attribute {text}, which is no number", later=value is None
-            )
-        self._trace.changes.note(self._instances[thing.source.register])
-        return self.number(own, is_wide=is_wide)
-
-    def is_set_already(self, thing: Thing, name: str, register: int) -> bool:
-        """Whether an attribute is the array in a register, so that setting it to that changes nothing."""
-        found = self.attribute_of(thing, name)
-        if not isinstance(found, Unread) or found.source.register != register:
-            return False
-        own = self._own_attribute(thing, name)
-        return own is not None and own.value is found.value
-
-    def _own_attribute(self, thing: Thing, name: str) -> Unread | None:
-        """What an object itself has under a name that is set there, guarded; None: nothing."""
-        symbol, kind = self._instances.get(thing.source.register), type(thing.value)
-        is_plain = symbol is not None and uses_plain(
-            self._trace, kind, "__setattr__", object.__setattr__
-        )
-        if symbol is None or not is_plain:
-            raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
-        found, member = class_member(self._trace, kind, name)
-        if not is_slot(found) and is_data_descriptor(self._trace, found, member):
-            raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
-        own = own_attribute(self._trace, symbol, name, found)
-        return own if isinstance(own, Unread) else None
-
     def number_around(self, slot: int, name: str) -> int | None:
         """The register of a number of the function around a comprehension, which is another in each call."""
-        content = self._trace.reader.cell(Source(slot, name), self._state[slot]).content
+        content = self.trace.reader.cell(Source(slot, name), self._state[slot]).content
         if not isinstance(content, Unread) or (kind := item_kind(content.value)) is None:
             return None
-        self._trace.guards.check("TYPE", content.source, type(content.value))
+        self.trace.guards.check("TYPE", content.source, type(content.value))
         self.numbers_around[content.source.register] = name, kind
         return content.source.register
 
     def written_cell(self, slot: int, name: str) -> int | None:
         """The register of the number in a cell of the frame that the loop writes; None: it is empty."""
-        cell = self._trace.reader.cell(Source(slot, name), self._state[slot])
+        cell = self.trace.reader.cell(Source(slot, name), self._state[slot])
         self._written_cells.append(cell)
         return cell.content.source.register if isinstance(cell.content, Unread) else None
 
     def local(self, slot: int) -> Item:
         """A variable of the frame that the loop does not write."""
-        return self.item(self._trace.state[slot])
+        return self.item(self.trace.state[slot])
 
     def exact_type(self, slot: int) -> None:
         """A variable of the frame is of its type: for another there is another nest, as this one would only decline."""
-        symbol = self._trace.state[slot]
+        symbol = self.trace.state[slot]
         if isinstance(symbol, Unread):
-            self._trace.guards.check("TYPE", symbol.source, type(symbol.value))
+            self.trace.guards.check("TYPE", symbol.source, type(symbol.value))
 
     def members(self, slot: int) -> tuple[int, ...]:
         """The registers of the items of a tuple in a variable of the frame."""
-        symbol = self._trace.look(self._trace.state[slot])
+        symbol = self.trace.look(self.trace.state[slot])
         assert isinstance(symbol, Tuple)
         return tuple(one.source.register for one in symbol.items if isinstance(one, Unread))
 
     def unbound(self, slot: int) -> None:
         """A variable of the frame has no value."""
-        symbol = self._trace.state[slot]
+        symbol = self.trace.state[slot]
         assert isinstance(symbol, Unbound)
-        self._trace.found_empty(symbol)
+        self.trace.found_empty(symbol)
 
     def not_none(self, slot: int) -> None:
         """A variable of the frame is something."""
-        symbol = self._trace.state[slot]
+        symbol = self.trace.state[slot]
         if isinstance(symbol, Unread):
-            nothing = self._trace.guards.load("LOAD_CONST", None, text="None")
-            self._trace.guards.check("DIFFERENT", symbol.source, nothing)
+            nothing = self.trace.guards.load("LOAD_CONST", None, text="None")
+            self.trace.guards.check("DIFFERENT", symbol.source, nothing)
 
     def numbers(self, source: Source, value: Sequence[object]) -> Numbers:
         """A list or tuple whose items are numbers of one type."""
         kind = common_item_kind(value)
         if kind is None:
             raise NotNativeError(f"{source.text} is a list of what are no numbers of one type")
-        self._trace.guards.check("TYPE", source, type(value))
+        self.trace.guards.check("TYPE", source, type(value))
         self.sequences[source.register] = value
         self.arrays[source.register] = source, np.broadcast_to(np.zeros((), kind.dtype), len(value))
         found = self.lists[source.register] = Numbers(ArrayKind(source.register), kind)
@@ -265,7 +166,7 @@ class Outside:
 
     def table(self, source: Source, value: Sequence[Sequence[object]], kind: NumberKind) -> Table:
         """A list or tuple whose items are lists or tuples of numbers of one type, all as long."""
-        self._trace.guards.check("TYPE", source, type(value))
+        self.trace.guards.check("TYPE", source, type(value))
         self.sequences[source.register] = value
         like = np.broadcast_to(np.zeros((), kind.dtype), (len(value), len(value[0])))
         self.arrays[source.register] = source, like
@@ -283,7 +184,7 @@ class Outside:
         if is_table and not isinstance(kind := tables.common_kind(value), str):
             return self.table(source, value, kind)
         if register not in self.sequences:
-            self._trace.guards.check("TYPE", source, list)
+            self.trace.guards.check("TYPE", source, list)
             self.sequences[register] = value
             self.arrays[register] = source, np.broadcast_to(np.zeros(()), len(value))
         return OtherList(ArrayKind(register))
@@ -300,7 +201,7 @@ class Outside:
 
     def known_text(self, text: Text) -> Known:
         """A text as a constant, guarded."""
-        symbol = self._trace.look(self._texts[text.holder.slot])
+        symbol = self.trace.look(self._texts[text.holder.slot])
         assert isinstance(symbol, Constant)
         return Known(symbol.value)
 
@@ -319,7 +220,7 @@ class Outside:
         register = text.holder.slot
         if register not in self.arrays:
             symbol = self._texts[register]
-            self._trace.guards.check("TYPE", symbol.source, str)
+            self.trace.guards.check("TYPE", symbol.source, str)
             like = np.broadcast_to(np.zeros((), np.uint32), len(symbol.value))
             self.arrays[register] = symbol.source, like
         return text
@@ -352,7 +253,7 @@ class Outside:
         """One from which numbers are drawn: any other of its type may take its place."""
         if why := draws.why_not_followed(value):
             raise NotNativeError(why)
-        self._trace.guards.check("TYPE", source, type(value))
+        self.trace.guards.check("TYPE", source, type(value))
         is_known = source.text in self.generators.values()
         name = f"{source.text}@{source.register}" if is_known else source.text
         self.generators.setdefault(source.register, name)
@@ -362,16 +263,16 @@ class Outside:
         """A function of `np.random`, which is a method of its own RandomState."""
         if not draws.is_of_module(method):
             return None
-        self._trace.guards.check("IDENTITY", source, method)
+        self.trace.guards.check("IDENTITY", source, method)
         module = np.random.mtrand
-        owner = self.item(self._trace.module_attribute(module, "_rand", "np.random.mtrand"))
+        owner = self.item(self.trace.module_attribute(module, "_rand", "np.random.mtrand"))
         return Generating(owner, method.__name__) if isinstance(owner, Generator) else None
 
     def iterated(self, source: Source, iterator: object) -> tuple[Source, Any]:
         """What an iterator of the frame goes over."""
-        self._trace.guards.check("TYPE", source, type(iterator))
+        self.trace.guards.check("TYPE", source, type(iterator))
         text = f"what {source.text} goes over"
-        return self._trace.guards.load("LOAD_ITERATED", source, text=text), _hook.iterated(iterator)
+        return self.trace.guards.load("LOAD_ITERATED", source, text=text), _hook.iterated(iterator)
 
     def goes_over(self, source: Source, iterator: object) -> None:
         """Each iterator of the outermost loop is another: else it would give several items in a turn."""
@@ -379,12 +280,12 @@ class Outside:
             if known is iterator:
                 raise NotNativeError("it goes over one iterator twice")
             if type(known) is type(iterator):
-                self._trace.guards.check("DIFFERENT", source, other)
+                self.trace.guards.check("DIFFERENT", source, other)
         self._iterators.append((source, iterator))
 
     def items(self, source: Source, items: tuple[Any, ...]) -> list[tuple[Source, Any]]:
         """Those of a tuple that was loaded."""
-        guards = self._trace.guards
+        guards = self.trace.guards
         guards.check("LENGTH", source, len(items))
         loaded = (
             guards.load("LOAD_ITEM", source, i, text=f"{source.text}[{i}]")
@@ -397,7 +298,7 @@ class Outside:
         found = self._called.get(id(function))
         if found is None:
             symbol = self._functions[id(function)]
-            found = self._called[id(function)] = guarded_function(self._trace, symbol, function)
+            found = self._called[id(function)] = guarded_function(self.trace, symbol, function)
         return found
 
     def known(self, function: types.FunctionType, called: symbols.Function) -> None:
@@ -426,24 +327,24 @@ class Outside:
             return Text(ArrayKind(symbol.source.register))
         if isinstance(symbol, Unread) and type(symbol.value) in (bytes, bytearray):
             return self.numbers(symbol.source, symbol.value)
-        symbol = self._trace.look(symbol)
+        symbol = self.trace.look(symbol)
         if isinstance(symbol, Number):
-            example = self._trace.number_examples.get(symbol.node)
+            example = self.trace.number_examples.get(symbol.node)
             if type(example) is float:
-                symbol = self._trace.specialised(symbol)
+                symbol = self.trace.specialised(symbol)
         match symbol:
             case Opaque(value=types.FunctionType()) | Constant(value=types.FunctionType()):
                 self._functions[id(symbol.value)] = symbol
                 return Known(symbol.value)
             case Constant(value=value):
                 if isinstance(value, type) and symbol.source is not None:
-                    self._classes[id(value)] = Thing(symbol.source, value)
+                    self.attributes.classes[id(value)] = Thing(symbol.source, value)
                 return Known(value)
             case Dict(items=entries, source=Source()):
                 return Entries(entries)
             case Instance(source=Source() as source, content=None) | Opaque(source=source):
                 if isinstance(symbol, Instance):
-                    self._instances[source.register] = symbol
+                    self.attributes.instances[source.register] = symbol
                 return self._things.setdefault(source.register, Thing(source, symbol.value))
             case Tuple(items=items, source=source):
                 self._tuple_items += len(items)

@@ -301,6 +301,7 @@ class Reader(Holders):
         locals_ = tuple(
             (slot, own[slot] if isinstance(own.get(slot), ArrayKind) else kind)
             for slot, kind in version.locals
+            if slot >= 0
         )
         return replace(version, locals=locals_)
 
@@ -314,7 +315,7 @@ class Reader(Holders):
             self._widen(position)
         function, live = frame.function, frame.function.live[position]
         always = self.changed if frame.caller is None else function.hidden
-        kept = sorted(slot for slot in frame.slots if slot in live or slot in always)
+        kept = sorted(slot for slot in frame.slots if slot in live or slot in always or slot < 0)
         stack = tuple(
             item  # which is used once, before anything else can be
             if isinstance(item, Generated)

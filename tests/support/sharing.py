@@ -5,8 +5,15 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
 
 from ufuse.backends.numpy import _tiles
+from ufuse.backends.numpy import nests as makers
+from ufuse.backends.numpy.llvm import nest_share
+from ufuse.graph.nest import Nest
 
 
 @contextlib.contextmanager
@@ -36,3 +43,21 @@ def in_python_threads(call: Callable[[], bytes], times: int) -> set[bytes]:
         one.join()
     assert len(found) == times * len(threads)
     return set(found)
+
+
+@contextlib.contextmanager
+def loops_shared_at_once() -> Iterator[None]:
+    """Nests have better code from their first call on, which shares loops inside, also of few turns."""
+
+    def made(own: Callable[..., Any], nest: Nest, *given: Any) -> Any:
+        found = own(nest, *given)
+        if found is not None and found.improver is not None:
+            found.improver = None
+            makers._improve(nest, found)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(makers, "_has_long_turns", lambda _: True)
+        patch.setattr(makers, "_made", partial(made, makers._made))
+        patch.setattr(nest_share, "FEWEST_TURNS", 2)
+        yield

@@ -112,6 +112,7 @@ class Body:
                 self.places[own_variable(number, part)] = f"%{part}{number}.place"
         self._bounds: Bounds = {}  # of variables that were not set since the block began
         self.table = 0  # words of the table that array statements are described in
+        self.shared = 0  # words that a loop is described in which threads may share
         self.globals: list[str] = []
         self.is_copy = False  # whether the block is of a copy of a loop without checks
         self.is_late = False  # and doubts of it are to come late
@@ -379,6 +380,10 @@ class Body:
             stride = self.add(f"mul i64 {self.length(number, inner)}, {stride}")
         return stride
 
+    def type_of(self, name: str) -> str:
+        """The type of a variable."""
+        return self._types[name]
+
     def symbol(self, name: str) -> str:
         """What `symbols.py` has under a name. No function for LLVM: it would have to be called as it is declared."""
         text = f'@"{PREFIX}{name}"'
@@ -446,7 +451,7 @@ class Body:
 
     def watch(self, name: str) -> None:
         """Append a doubt where a variable is infinite or no number."""
-        type_ = self._types[name]
+        type_ = self.type_of(name)
         self.doubt_if(self._is_odd(self.get(name, type_), type_))
 
     def operand(self, value: Value) -> str:
@@ -602,3 +607,25 @@ def _is_never_nan(one: Instruction) -> bool:
 def result_type(one: Instruction) -> str:
     """The type of what an instruction gives, or nothing."""
     return one.result.type if one.result is not None else ""
+
+
+def of_word(body: Body, word: str, type_: str) -> str:
+    """The value of a type that lies in a word, as a Register of C holds it; a double is one already."""
+    if type_ == I1:
+        return body.add(f"icmp ne i64 {word}, 0")
+    if type_ == F32:
+        return body.add(f"bitcast i32 {body.add(f'trunc i64 {word} to i32')} to float")
+    if type_ in INTEGERS and TYPES[type_] != "i64":
+        return body.add(f"trunc i64 {word} to {TYPES[type_]}")
+    return word
+
+
+def as_word(body: Body, value: str, type_: str) -> str:
+    """As `of_word`, the other way."""
+    if type_ == F32:
+        value = body.add(f"bitcast float {value} to i32")
+        return body.add(f"zext i32 {value} to i64")
+    if type_ == F64 or TYPES[type_] == "i64":
+        return value
+    extend = "sext" if type_.startswith("i") and type_ != I1 else "zext"
+    return body.add(f"{extend} {TYPES[type_]} {value} to i64")

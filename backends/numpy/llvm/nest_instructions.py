@@ -27,6 +27,7 @@ from ufuse.backends.numpy.llvm.nest_folds import (
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
 from ufuse.backends.numpy.llvm.nest_lists import emit_append
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
+from ufuse.backends.numpy.llvm.nest_share import emit_share
 from ufuse.graph.nest import (
     F32,
     F64,
@@ -475,6 +476,7 @@ RULES: dict[str, Rule] = {
     "set":     _set,
     "select":  _select,
     "call":    _call,
+    "share":   emit_share,
     "draw":    emit_draw,
     "draws":   emit_draws,
     "load":    _load,

@@ -22,7 +22,9 @@ from ufuse.backends.numpy.llvm.nest_body import (
     ZEROS,
     Body,
     Known,
+    as_word,
     literal,
+    of_word,
     own_variable,
     result_type,
 )
@@ -34,9 +36,10 @@ from ufuse.backends.numpy.llvm.nest_lists import give_back_lengths
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
+from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
 from ufuse.backends.numpy.llvm.nest_versions import asking_headers, is_copy, is_late, versioned
 from ufuse.backends.numpy.llvm.object_cache import cache_in_use, key_of
-from ufuse.graph.nest import F32, F64, I1, INTEGERS, REALS, TURNS, Block, End, Instruction, Nest
+from ufuse.graph.nest import F64, REALS, TURNS, Block, End, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
 ARRAY_OPS = {
@@ -91,17 +94,25 @@ def kept_tuning(nest: Nest) -> tuple[int, object] | None:
 
 
 def improved_nest(
-    nest: Nest, *, is_alone: bool = True, wraps: bool = True, step: int = 1
+    nest: Nest,
+    *,
+    is_alone: bool = True,
+    wraps: bool = True,
+    step: int = 1,
+    shares: bool = False,
 ) -> tuple[int, object] | None:
     """As `compiled_nest`, better code for arrays of which none that is written shares memory with another.
 
     It may doubt too often, and raise flags too many. It is made for a step of the first iterator, and, where that
-    `wraps`, for indices that wrap once at most. None where there is none.
+    `wraps`, for indices that wrap once at most. Where it `shares`, it asks C in front of `shared_loops`. None where
+    there is none.
     """
-    key, kept = _kept(_better(is_alone=is_alone, wraps=wraps, step=step), nest)
+    key, kept = _kept(_better(is_alone=is_alone, wraps=wraps, step=step, shares=shares), nest)
     if kept is not None:
         return kept
     nest = without_repetition(nest)
+    if shares:
+        nest, _ = with_shared_loops(nest)
     needs = prepare(nest, is_better=True)
     nest = versioned(nest, is_alone=is_alone, wraps=wraps and is_alone, step=step)
     if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:
@@ -115,9 +126,19 @@ def kept_improvement(nest: Nest) -> tuple[int, object] | None:
     return _kept(_better(is_alone=True, wraps=True, step=1), nest)[1]
 
 
-def _better(*, is_alone: bool, wraps: bool, step: int) -> str:
+def shared_loops(nest: Nest, *, is_alone: bool, wraps: bool) -> Iterator[tuple[Nest, int, object]]:
+    """The loops inside whose turns threads may share: each as a nest, with the address and the owner of its code."""
+    for loop in with_shared_loops(without_repetition(nest))[1]:
+        if loop.step is None:
+            code = improved_nest(loop.nest, is_alone=False, wraps=False)
+        else:
+            code = improved_nest(loop.nest, is_alone=is_alone, wraps=wraps, step=loop.step)
+        yield loop.nest, *(code or compiled_nest(loop.nest))
+
+
+def _better(*, is_alone: bool, wraps: bool, step: int, shares: bool = False) -> str:
     words = ("better", *["alone"] * is_alone, *["wraps"] * wraps, f"step {step}")
-    return ", ".join(words)
+    return ", ".join((*words, *["shares"] * shares))
 
 
 def _kept(tier: str, nest: Nest) -> tuple[str | None, tuple[int, object] | None]:
@@ -214,8 +235,9 @@ class _Function:
         self.lines += [f"store i64 {turns}, ptr {at}", "ret i32 1"]
         if self._is_fast:
             self._write_late()
-        if self.body.table:
-            self.lines.insert(1, f"%table = alloca [{self.body.table} x i64], align 16")
+        for name, words in (("table", self.body.table), ("shared", self.body.shared)):
+            if words:
+                self.lines.insert(1, f"%{name} = alloca [{words} x i64], align 16")
 
     def _write_late(self) -> None:
         """Write the doubt of no turn in particular, and what is needed of better code in the entry."""
@@ -253,7 +275,7 @@ class _Function:
         for number, variable in enumerate(self.nest.cells):
             type_ = "double" if variable.type == F64 else "i64"
             word = self.body.add_new(f"load {type_}, ptr {self._cell(number)}")
-            word = _of_word(self.body, word, variable.type)
+            word = of_word(self.body, word, variable.type)
             self.lines.append(
                 f"store {TYPES[variable.type]} {word}, ptr {self.body.places[variable.name]}"
             )
@@ -336,7 +358,7 @@ class _Function:
             word = self.body.add_new(
                 f"load {TYPES[variable.type]}, ptr {self.body.places[variable.name]}"
             )
-            word = _as_word(self.body, word, variable.type)
+            word = as_word(self.body, word, variable.type)
             self.lines.append(
                 f"store {'double' if variable.type == F64 else 'i64'} {word}, ptr {at}"
             )
@@ -352,25 +374,3 @@ class _Function:
             rule = RULES[one.op] if one.op in RULES else TYPED[one.op, one.inputs[0].type]
             text = rule(self.body, one)
         self.body.keep(one, text)
-
-
-def _of_word(body: Body, word: str, type_: str) -> str:
-    """The value of a type that lies in a word, as a Register of C holds it; a double is one already."""
-    if type_ == I1:
-        return body.add(f"icmp ne i64 {word}, 0")
-    if type_ == F32:
-        return body.add(f"bitcast i32 {body.add(f'trunc i64 {word} to i32')} to float")
-    if type_ in INTEGERS and TYPES[type_] != "i64":
-        return body.add(f"trunc i64 {word} to {TYPES[type_]}")
-    return word
-
-
-def _as_word(body: Body, value: str, type_: str) -> str:
-    """As `_of_word`, the other way."""
-    if type_ == F32:
-        value = body.add(f"bitcast float {value} to i32")
-        return body.add(f"zext i32 {value} to i64")
-    if type_ == F64 or TYPES[type_] == "i64":
-        return value
-    extend = "sext" if type_.startswith("i") and type_ != I1 else "zext"
-    return body.add(f"{extend} {TYPES[type_]} {value} to i64")

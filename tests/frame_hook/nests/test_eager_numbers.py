@@ -16,6 +16,7 @@ import pytest
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.nests.attributes import Attributes
 from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import Known, NotNativeError
@@ -69,7 +70,7 @@ class Everything:
         self.generators: dict[int, str] = {}
         self.walked: dict[int, str] = {}
         self.numbers_around: dict[int, Any] = {}
-        self.fields: dict[tuple[int, str], int] = {}
+        self.attributes = Attributes()
 
     def name(self, _: object, name: str) -> Known:
         """A global."""

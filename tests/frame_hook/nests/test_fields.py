@@ -251,7 +251,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]], bool]]
         True,
     ),
     "an array of the class": (in_place, lambda: (OnClass(x=0.0), np.zeros(MANY)), True),
-    "another array": (replaced, lambda: (Plain(w=np.ones(3)), np.arange(MANY) / 7), False),
+    "another array": (replaced, lambda: (Plain(w=np.ones(3)), np.arange(MANY) / 7), True),
     "a property beside __getattribute__": (reads_fixed, lambda: (Other(), MANY), False),
     "a property with its own __get__": (set_fixed, lambda: (HasOwnProperty(), MANY), False),
     "an attribute that is new": (appears, lambda: (Plain(x=0.0), MANY), True),

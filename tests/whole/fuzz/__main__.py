@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.support.sharing import always_shared
+from tests.support.sharing import always_shared, loops_shared_at_once
 from tests.whole.fuzz.kinds import KINDS, Kind
 from tests.whole.fuzz.limits import limited
 from tests.whole.fuzz.shrink import shrunk
@@ -89,7 +89,11 @@ def chunk(seeds: range, asked: Asked, progress: Path) -> int:
     failed = 0
     for seed in seeds:
         progress.write_text(str(seed))
-        with always_shared(THREADS) if seed // CHUNK % 2 else contextlib.nullcontext():
+        with contextlib.ExitStack() as opened:
+            if seed // CHUNK % 2:
+                opened.enter_context(always_shared(THREADS))
+            if seed // CHUNK % 4 == 1:
+                opened.enter_context(loops_shared_at_once())
             failed += not report(seed, asked)
         faulthandler.cancel_dump_traceback_later()
     return failed

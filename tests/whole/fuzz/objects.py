@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 PRELUDE = """\
 class Holder:
-    def __init__(self, u, k, b):
-        self.u, self.k, self.b = u, k, b
+    def __init__(self, u, k, b, w, z):
+        self.u, self.k, self.b, self.w, self.z = u, k, b, w, z
 
     @property
     def twice(self):
@@ -22,6 +22,10 @@ class Holder:
         self.u += u
         self.k += 1
         return self.u
+
+    def swap(self):
+        self.w, self.z = self.z, self.w
+        return len(self.w)
 
     def count(self):
         if self.b:
@@ -35,9 +39,9 @@ class Holder:
 
 
 class Slim:
-    __slots__ = ("b", "k", "u")
-    __init__, twice, bump, count, __call__ = (
-        Holder.__init__, Holder.twice, Holder.bump, Holder.count, Holder.__call__
+    __slots__ = ("b", "k", "u", "w", "z")
+    __init__, twice, bump, swap, count, __call__ = (
+        Holder.__init__, Holder.twice, Holder.bump, Holder.swap, Holder.count, Holder.__call__
     )
 """
 # Whole numbers that may be large.
@@ -47,6 +51,15 @@ STARTS = {
     "u": ("0.0", "0.5", "x", "-0.0", "np.float64(1.0)", "0", "a[0]", "INF"),
     "k": ("0", "n", "-1", "2**62", "np.int64(3)", "m", "7"),
     "b": ("False", "True", "False", "np.True_"),
+    "w": (
+        "np.linspace(0, 1, 4)",
+        "np.arange(4.0)",
+        "a",
+        "np.ones((3, 2))[:, 0]",
+        "np.arange(4)",
+        "np.zeros(1)",
+    ),
+    "z": ("np.linspace(1, 2, 4)", "np.arange(4.0)[::-1]", "a", "np.arange(4)", "np.full(4, 0.5)"),
 }
 TEXTS = ("'abca b1'", "'Zürich 7'", "'\\U0001f600ab'", "'a'", "''", "'xyz' * 9")
 DICTS = (
@@ -68,7 +81,8 @@ def begin(rng: random.Random, writer: Writer) -> list[str]:
         is_alias = name == "other" and rng.random() < 0.1
         writer.put(f"{name} = {'one' if is_alias else f'{kind}({parts})'}")
         writer.named.append(name)
-        kept += [f"{name}.u", f"{name}.k", f"{name}.b"]
+        kept += [f"{name}.{part}" for part in STARTS]
+        kept += [f"{name}.w is {name}.z", f"{name}.w is a"]
     writer.put(f"text = {rng.choice(TEXTS)}")
     writer.put(f"params, table = {rng.choice(DICTS)}, {rng.choice(TABLES)}")
     return kept
@@ -84,7 +98,8 @@ def drawn(writer: Writer, kind: str, depth: int) -> str | None:
         return rng.choice((
             f"{name}.u", f"{name}.u", f"{name}.twice", f"{name}.bump({writer.real(2)})", f"{name}({writer.real(2)})",
             "params['p']", "params.get('p', 1.0)", "params.get('z', -1.0)", f"table[{writer.integer(2)} % 3]",
-            "table[1]", f"{name}(x, low={writer.real(2)})",
+            "table[1]", f"{name}(x, low={writer.real(2)})", f"{name}.w[{rng.choice(('0', '-1', '3'))}]",
+            f"{name}.z[{writer.integer(2)} % len({name}.z)]", f"{name}.w.sum()",
         ))  # fmt: skip
     if kind == "I":
         return rng.choice((
@@ -111,7 +126,9 @@ def change(writer: Writer) -> None:
     rng = writer.objects
     assert rng is not None
     name, chance = rng.choice(writer.named), rng.random()
-    if chance < 0.35:
+    if chance < 0.15:
+        _change_arrays(writer, rng, name)
+    elif chance < 0.4:
         writer.put(f"{name}.u {rng.choice(('', '', '+', '-', '*'))}= {writer.real(1)}")
     elif chance < 0.6:
         writer.put(f"{name}.k {rng.choice(('', '+', '+', '-'))}= {writer.integer(1)}")
@@ -129,3 +146,20 @@ def change(writer: Writer) -> None:
         )
     else:
         writer.put(f"{name}.{rng.choice(('u', 'k'))} = {writer.anything(1)}")
+
+
+def _change_arrays(writer: Writer, rng: random.Random, name: str) -> None:
+    """Bind attributes to other arrays, or write into theirs."""
+    one, other = rng.sample(("w", "z"), 2)
+    writer.put(
+        rng.choice((
+            f"{name}.w, {name}.z = {name}.z, {name}.w",
+            f"{name}.swap()",
+            f"{name}.{one} = {name}.{one} * 0.5 + {writer.real(1)}",
+            f"{name}.{one} = {name}.{other}",
+            f"{name}.{one} = {name}.{other}[::-1]",
+            f"{name}.{one} = {rng.choice(('a', 'a[::2]', 'a * 2', 'np.zeros(3)'))}",
+            f"{name}.{one}[{rng.choice(('0', '-1', '2'))}] = {writer.real(1)}",
+            f"{name}.{one} += {writer.real(2)}",
+        ))
+    )  # fmt: skip

@@ -126,7 +126,10 @@ run_alone(Call *call, int64_t turns)
     lists_undo(nest);
     watch.began = 0;
     status_clear();
+    RunningNest entered = {.nest = nest->shares == NULL ? NULL : call->nest, .mask = call->mask};
+    RunningNest around = shared_loops_enter(entered);
     int verdict = call->function(call->words, call->cells, nest->memory);
+    shared_loops_enter(around);
     Run run = {.doubt = verdict == 1 || verdict < 0 || verdict > 1 + nest->exits,
                .exit = verdict > 1 ? verdict - 1 : 0};
     run.flagged = (status_numbered(status_raw()) & call->mask) != 0;

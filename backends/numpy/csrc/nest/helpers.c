@@ -2,7 +2,7 @@
  * What machine code of nests calls. All give 0, or 1 for a doubt, and set no exception. They raise
  * the floating-point flags that NumPy would look at, and no others.
  */
-#include "nest/nest.h"
+#include "nest/sharing.h"
 
 /* NumPy's own products of vectors, by the numbers of their dtypes. */
 static PyArray_DotFunc *dot_function[NPY_DOUBLE + 1];
@@ -188,6 +188,7 @@ nest_helpers(PyObject *module, PyObject *unused)
     } table[] = {{"grow", (void *)nest_grow},
                  {"extend", (void *)nest_extend},
                  {"patience", (void *)nest_patience},
+                 {"share", (void *)nest_share},
                  {"loop", (void *)nest_loop},
                  {"map", (void *)nest_map},
                  {"fold", (void *)nest_fold},

@@ -198,18 +198,28 @@ nest_tune(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Python's `improve(address, owner, next=None)`. */
+/* Python's `improve(address, owner, next=None, shares=())`: of loops inside, one for each. */
 PyObject *
 nest_improve(PyObject *self, PyObject *args)
 {
     NestFunction *function;
-    PyObject *owner, *next = NULL;
-    if (!PyArg_ParseTuple(args, "O&O|O:improve", function_at, &function, &owner, &next)) {
+    PyObject *owner, *next = NULL, *shares = NULL;
+    if (!PyArg_ParseTuple(args, "O&O|OO!:improve", function_at, &function, &owner, &next,
+                          &PyTuple_Type, &shares)) {
         return NULL;
+    }
+    for (Py_ssize_t i = 0; shares != NULL && i < PyTuple_GET_SIZE(shares); i++) {
+        Nest *loop = (Nest *)PyTuple_GET_ITEM(shares, i);
+        if (Py_TYPE(loop) != Py_TYPE(self) || loop->part == NULL) {
+            PyErr_SetString(PyExc_TypeError, "improve: shares are nests whose turns do not depend "
+                                             "on each other");
+            return NULL;
+        }
     }
     Nest *nest = (Nest *)self;
     Py_XSETREF(nest->improved_owner, Py_NewRef(owner));
     Py_XSETREF(nest->next_improver, Py_XNewRef(next));
+    Py_XSETREF(nest->shares, Py_XNewRef(shares));
     nest->improved = nest->function == NULL ? NULL : function;
     nest->improved_cost = 0;
     Py_RETURN_NONE;

@@ -523,6 +523,7 @@ nest_traverse(Nest *self, visitproc visit, void *arg)
     Py_VISIT(self->improved_owner);
     Py_VISIT(self->improver);
     Py_VISIT(self->next_improver);
+    Py_VISIT(self->shares);
     return 0;
 }
 
@@ -538,6 +539,7 @@ nest_clear(Nest *self)
     Py_CLEAR(self->improved_owner);
     Py_CLEAR(self->improver);
     Py_CLEAR(self->next_improver);
+    Py_CLEAR(self->shares);
     return 0;
 }
 

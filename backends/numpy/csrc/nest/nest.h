@@ -161,6 +161,7 @@ typedef struct {
     PyObject *improved_owner;
     PyObject *improver;      /* to be asked for it with (nest,); NULL where it was, or cannot be */
     PyObject *next_improver; /* where what that gave is given up; or NULL */
+    PyObject *shares;        /* a tuple: nests of loops inside that threads may share; or NULL */
     NestSlot *slot;
     NestSlot *temporary;
     NestMemory *memory;

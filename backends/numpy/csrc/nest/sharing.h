@@ -18,6 +18,15 @@ typedef struct {
 bool shared_turns_fit(const SharedTurns *shared);
 bool shared_turns_run(SharedTurns *shared);
 
+/* A nest whose machine code runs, and the floating-point flags that are not ignored. */
+typedef struct {
+    Nest *nest; /* NULL: none that shares loops */
+    unsigned mask;
+} RunningNest;
+
+RunningNest shared_loops_enter(RunningNest entered);
+int nest_share(int64_t number, int64_t *words, Register *cells);
+
 typedef struct Sharing Sharing;
 
 extern int64_t sharing_fewest_elements;

@@ -1,0 +1,148 @@
+"""Attributes of objects and classes from outside of a loop, guarded: what is read of them, and what the loop sets."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.nests.values import Bound, Item, NotNativeError, Thing, item_kind
+from ufuse.frame_hook.objects.classes import (
+    class_member,
+    inner_function,
+    is_data_descriptor,
+    is_slot,
+    own_attribute,
+    static_lookup,
+    uses_plain,
+)
+from ufuse.frame_hook.trace.symbols import Unread
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.outside import Outside
+    from ufuse.frame_hook.trace.symbols import Instance
+
+MADE_ANEW = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  # when asked for
+
+
+@dataclass(slots=True)
+class Attributes:
+    """What a loop has of objects and classes: `instances`, whose attributes may be set, by register; classes by id.
+
+    `numbers` and `arrays` are the registers of attributes that it sets, by the register of the object and the name.
+    """
+
+    instances: dict[int, Instance] = field(default_factory=dict)
+    classes: dict[int, Thing] = field(default_factory=dict)
+    numbers: dict[tuple[int, str], int] = field(default_factory=dict)
+    arrays: dict[tuple[int, str], int] = field(default_factory=dict)
+
+    @property
+    def all_set(self) -> dict[tuple[int, str], int]:
+        """All that it sets."""
+        return {**self.numbers, **self.arrays}
+
+
+def of(outside: Outside, thing: Thing, name: str) -> Item | Unread:
+    """An attribute of an object, read where no code of the program can run."""
+    found = _hook.attribute_value(thing.value, name)
+    if type(found) is types.MethodType and found.__self__ is thing.value:
+        return _method(outside, thing, name, found)
+    if found is _hook.NULL or isinstance(found, MADE_ANEW):
+        raise NotNativeError(f"the attribute {name} is not compiled yet")
+    text = f"{thing.source.text}.{name}"
+    return Unread(outside.trace.guards.load("LOAD_ATTR", thing.source, name, text=text), found)
+
+
+def _method(outside: Outside, thing: Thing, name: str, method: types.MethodType) -> Item:
+    on_class, symbol = class_member(outside.trace, type(thing.value), name)
+    if type(on_class) is not types.FunctionType or on_class is not method.__func__:
+        raise NotNativeError(f"the method {name} is not compiled yet")
+    outside.trace.guards.check("INSTANCE_LACKS", thing.source, name)
+    outside.item(symbol)
+    return Bound(on_class, thing)
+
+
+def getter(outside: Outside, thing: Thing, name: str) -> types.FunctionType | None:
+    """The function of a property of an object; None where the attribute is none."""
+    on_class = static_lookup(type(thing.value), name)
+    if type(on_class) is not property or type(on_class.fget) is not types.FunctionType:
+        return None
+    if not uses_plain(
+        outside.trace, type(thing.value), "__getattribute__", object.__getattribute__
+    ):
+        return None
+    _, symbol = class_member(outside.trace, type(thing.value), name)
+    outside.item(inner_function(outside.trace, on_class, symbol, "fget"))
+    return on_class.fget
+
+
+def call_of(outside: Outside, thing: Thing) -> types.FunctionType:
+    """The function that runs when an object is called."""
+    on_class, symbol = class_member(outside.trace, type(thing.value), "__call__")
+    if type(on_class) is not types.FunctionType:
+        raise NotNativeError("it calls what is not known")
+    outside.item(symbol)
+    return on_class
+
+
+def of_class(outside: Outside, owner: type, name: str) -> Item | Unread:
+    """An attribute of a class."""
+    thing = outside.attributes.classes.get(id(owner))
+    if thing is None:
+        raise NotNativeError(f"the attribute {name} of a class is not compiled yet")
+    return of(outside, thing, name)
+
+
+def settable(outside: Outside, thing: Thing, name: str, *, is_wide: bool) -> tuple[int, bool]:
+    """The register of an attribute that the loop sets, and whether that is an array: else it is a number.
+
+    Raises:
+        NotNativeError: it is neither.
+
+    """
+    known, key = outside.attributes, (thing.source.register, name)
+    if key in known.numbers:
+        return known.numbers[key], False
+    if key in known.arrays:
+        return known.arrays[key], True
+    own = _own(outside, thing, name)
+    outside.trace.changes.note(known.instances[thing.source.register])
+    if own is not None and item_kind(own.value) is not None:
+        known.numbers[key] = outside.number(own, is_wide=is_wide)
+        return known.numbers[key], False
+    if own is not None and type(own.value) is np.ndarray:
+        known.arrays[key] = outside.array(own.source, own.value).slot
+        return known.arrays[key], True
+    text = f"{thing.source.text}.{name}"
+    raise NotNativeError(
+        f"it sets the attribute {text}, which is no number or array",
+        later=own is None or own.value is None,
+    )
+
+
+def is_set_already(outside: Outside, thing: Thing, name: str, register: int) -> bool:
+    """Whether an attribute is the array in a register, so that setting it to that changes nothing."""
+    found = of(outside, thing, name)
+    if not isinstance(found, Unread) or found.source.register != register:
+        return False
+    own = _own(outside, thing, name)
+    return own is not None and own.value is found.value
+
+
+def _own(outside: Outside, thing: Thing, name: str) -> Unread | None:
+    """What an object itself has under a name that is set there, guarded; None: nothing."""
+    symbol, kind = outside.attributes.instances.get(thing.source.register), type(thing.value)
+    is_plain = symbol is not None and uses_plain(
+        outside.trace, kind, "__setattr__", object.__setattr__
+    )
+    if symbol is None or not is_plain:
+        raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
+    found, member = class_member(outside.trace, kind, name)
+    if not is_slot(found) and is_data_descriptor(outside.trace, found, member):
+        raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
+    own = own_attribute(outside.trace, symbol, name, found)
+    return own if isinstance(own, Unread) else None
