@@ -524,12 +524,12 @@ class Steps:
     """An object that remembers."""
 
     def __init__(self) -> None:
-        self.last: Any = "nothing"
+        self.last: Any = (0.0, 0.0)
 
     def run(self, x: Any, _: float) -> Any:
         """Take steps."""
         for i in range(len(x) - 1):
-            self.last = x[i : i + 2]
+            self.last = x[i], x[i + 1]
         return self.last
 
 
