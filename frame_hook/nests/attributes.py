@@ -119,7 +119,7 @@ def settable(outside: Outside, thing: Thing, name: str, *, is_wide: bool) -> tup
         return known.arrays[key], True
     text = f"{thing.source.text}.{name}"
     raise NotNativeError(
-        f"it sets the attribute {text}, which is no number or array",
+        f"it sets the attribute {text}, which is neither a number nor an array",
         later=own is None or own.value is None,
     )
 

@@ -64,7 +64,7 @@ REFUSALS: dict[str, Refusal] = {
         (".*stands in a try or with", ".*(with` block|`except|handling an exception).*"),
     ),
     "loop-attribute": Refusal(
-        "it sets an attribute to what is no number or array, or reads one that is not followed",
+        "it sets an attribute to what is neither a number nor an array, or reads one that is not followed",
         "read it into a local variable before the loop, and set it behind the loop",
         (".*attribute.*",),
     ),

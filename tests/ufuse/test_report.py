@@ -543,7 +543,7 @@ LOOPS = [
     (
         Steps().run,
         "loop-attribute",
-        "it sets the attribute self.last, which is no number or array, in line ",
+        "it sets the attribute self.last, which is neither a number nor an array, in line ",
     ),
 ]
 
