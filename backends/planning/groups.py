@@ -67,6 +67,13 @@ def row_shapes(space: Shape) -> tuple[Shape, Shape]:
     return space[:-1], (*space[:-1], 1)
 
 
+def _is_one_element_of_many_axes(node: Node) -> bool:
+    """Whether operands of one element have unlike numbers of axes: NumPy's loop then walks with strides of 0."""
+    types = [one.type for one in node.inputs if isinstance(one.type, ArrayType)]
+    is_one = isinstance(node.type, ArrayType) and all(length == 1 for length in node.type.shape)
+    return is_one and len({type_.ndim for type_ in types if type_.ndim}) > 1
+
+
 def may_raise(node: Node) -> bool:
     """Whether the library's own function for the node could raise an exception for some values."""
     if node.op.kind in (Kind.MAP, Kind.REDUCE):
@@ -188,6 +195,8 @@ class Grouping:
         assert isinstance(type_, ArrayType)
         if isinstance(loop, Loop) and self.rules.depends_on_strides(loop):
             if not all(self._is_contiguous_in_order(source, node.type) for source in node.inputs):
+                return
+            if _is_one_element_of_many_axes(node):
                 return
             unit.order = node.type.order  # type: ignore[union-attr]
         if node.op.kind is Kind.MAP:

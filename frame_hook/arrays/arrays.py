@@ -32,7 +32,7 @@ from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, TupleType
 from ufuse.graph.typing import infer
-from ufuse.graph.typing.calls import may_fail
+from ufuse.graph.typing.calls import makes_length, may_fail
 from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
@@ -103,6 +103,10 @@ def integer(trace: Trace, value: Size) -> Symbol:
     """The symbol of a whole number expression."""
     if isinstance(value, int):
         return Constant(value)
+    if made := trace.sizes.are_made(value):
+        if (length := trace.graph.lengths.get(str(value))) is not None:
+            return Number(length)
+        trace.sizes.refuse(made)
     example = trace.sizes.example(value)
     if max(abs(example), *(abs(factor) for _, factor in value.terms)) >= LARGEST_INT:
         raise GraphBreak("operator", "arithmetic with very large numbers")
@@ -162,6 +166,9 @@ def store_result(
     is_repeated = kind.shape != target.type.shape
     has_gaps = is_repeated or not target.type.contiguous
     if ops.depends_on_strides(ufunc.__name__, kind.dtype):
+        if kind.scalar and kind.dtype != target.type.dtype:
+            # NumPy's loop writes into a buffer, a single element, and is not its vector code.
+            raise GraphBreak("numpy-call", f"{ufunc.__name__} of one number into another dtype")
         if has_gaps:
             raise GraphBreak("numpy-call", f"{ufunc.__name__} into memory with gaps")
         if any(one.path != target.path for one in within):
@@ -213,14 +220,41 @@ def call_whole(
     named = tuple(
         (name, _keyword(trace, name, symbol, inputs)) for name, symbol in (keywords or {}).items()
     )
-    attributes = {"function": function, "arguments": given, "keywords": named}
+    attributes: dict[str, Any] = {"function": function, "arguments": given, "keywords": named}
+    made = _made_length(trace, function, inputs) if makes_length(function) else None
+    if made is not None:
+        attributes["sizes"] = (made,)
     fails = may_raise and may_fail(function)
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
     if not isinstance(node.type, TupleType):
+        if made is not None:
+            trace.graph.keep_length(made, node)
         return trace.graph.fresh(node)
     places = range(len(node.type.items))
     items = [trace.graph.node(ops.ITEM, (node,), {"index": place}) for place in places]
+    if made is not None:
+        trace.graph.keep_length(made, items[0])
     return Tuple(tuple(map(trace.graph.fresh, items)))
+
+
+# What gives as many elements as are not zero in its last input, or its first.
+OF_MASK = {
+    "numpy.ndarray.__getitem__": -1, "numpy.nonzero": 0, "numpy.ndarray.nonzero": 0, "numpy.flatnonzero": 0,
+    "numpy.argwhere": 0, "numpy.compress": 0, "numpy.extract": 0,
+}  # fmt: skip
+
+
+def _made_length(trace: Trace, function: str, inputs: Sequence[Node]) -> str | None:
+    """The symbol of the length that values decide: one for all that a mask picks."""
+    types = [node.type for node in inputs]
+    shapes = [type_.shape for type_ in types if isinstance(type_, ArrayType)]
+    most = total(max(shapes, key=len)) if shapes else 1
+    if function not in OF_MASK or not inputs:
+        return trace.sizes.made("an array", most)
+    mask = inputs[OF_MASK[function]]
+    if mask not in trace.graph.picked:
+        trace.graph.picked[mask] = trace.sizes.made("what a mask picks", most)
+    return trace.graph.picked[mask]
 
 
 def call_writing(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:

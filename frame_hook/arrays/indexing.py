@@ -22,6 +22,7 @@ from ufuse.frame_hook.trace.symbols import (
     Constant,
     Integer,
     List,
+    Number,
     Slice,
     Symbol,
     Tuple,
@@ -32,6 +33,7 @@ from ufuse.graph.node import Node
 from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
+from ufuse.graph.typing.counting import MASKED
 
 IndexEntry = Size | Span | None
 WHOLE_AXIS = Slice(Constant(None), Constant(None), Constant(None))
@@ -44,11 +46,28 @@ def item(trace: Trace, array: Array, key: Symbol) -> Symbol:
     parts: list[Symbol] = [trace.look(part) for part in given]
     if any(isinstance(part, Array | List) for part in parts):
         return _fancy_item(trace, array, key, parts)
+    if len(parts) == array.type.ndim and any(map(_is_computed_place, parts)):
+        if all(_is_computed_place(part) or _is_whole(part) for part in parts):
+            return call_whole(trace, "operator.getitem", (array, key), may_raise=True)
     entries = basic_index(trace, array, key)
     if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
         node = trace.graph.node(ops.ELEMENT, (trace.graph.value(array),), {"index": entries})
         return trace.graph.fresh(node)
     return trace.graph.view(array, ops.INDEX, {"index": entries})
+
+
+def _is_computed_place(part: Symbol) -> bool:
+    """Whether it is a whole number that is known only when the program runs."""
+    if not isinstance(part, Number):
+        return False
+    type_ = part.node.type
+    if isinstance(type_, NumberType):
+        return type_.kind == "int"
+    return isinstance(type_, ArrayType) and type_.scalar and type_.dtype.kind in "iu"
+
+
+def _is_whole(part: Symbol) -> bool:
+    return isinstance(part, Integer) or (isinstance(part, Constant) and known_int(part) is not None)
 
 
 def _keeps_axes(entries: tuple[IndexEntry, ...]) -> bool:
@@ -63,6 +82,8 @@ def _is_ellipsis(trace: Trace, key: Symbol) -> bool:
 
 def _fancy_item(trace: Trace, array: Array, key: Symbol, parts: list[Symbol]) -> Symbol:
     """Elements or rows picked by arrays or lists of whole numbers."""
+    if isinstance(key, Array) and key.type.dtype.kind == "b":
+        return call_whole(trace, MASKED, (array, key), may_raise=True)
     if array.type.ndim == 1 and isinstance(key, Array) and key.type.dtype.kind in "iu":
         if key.type.ndim > 1 and key.type.order != tuple(range(key.type.ndim)):
             raise GraphBreak("index", "with an array whose layout the result takes over")

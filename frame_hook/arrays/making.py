@@ -455,7 +455,16 @@ def _copyto(
 
 
 @rule_for(np.where)
-def _where(interpreter: Interpreter, condition: Symbol, x: Symbol, y: Symbol, /) -> Symbol:
+def _where(
+    interpreter: Interpreter, condition: Symbol, x: Symbol | None = None, y: Symbol | None = None, /
+) -> Symbol:
+    if x is None or y is None:
+        if x is not None:
+            raise GraphBreak(
+                "eager-raises", "ValueError: either both or neither of x and y should be given"
+            )
+        array = array_argument(interpreter, condition, "numpy.where")
+        return arrays.call_whole(interpreter.trace, "numpy.nonzero", (array,), may_raise=True)
     nodes = tuple(arrays.node_of(interpreter.trace, one) for one in (condition, x, y))
     if not any(isinstance(n.type, ArrayType) and not n.type.scalar for n in nodes):
         raise GraphBreak("numpy-call", "numpy.where of numbers")

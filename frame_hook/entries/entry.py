@@ -13,6 +13,7 @@ from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.interpreter.outcomes import Expected
 from ufuse.frame_hook.trace.guards import Guard
 from ufuse.frame_hook.trace.reasons import Break
+from ufuse.frame_hook.trace.sizes import MADE
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops, size
 from ufuse.graph.nest import Nest
@@ -69,7 +70,7 @@ def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list
     outputs = tuple(new[node] for node in recipe.outputs)
     used = {one for node in new.values() for one in node.inputs} | set(outputs)
     body = tuple(new[node] for node in trace.graph.nodes if new[node] not in sources)
-    symbols = sorted(_symbols_in(body))
+    symbols = sorted(one for one in _symbols_in(body) if trace.sizes.leaves[one] != MADE)
     leaves = [trace.sizes.leaves[symbol] for symbol in symbols]
     sized = {leaf[1] for leaf in leaves if leaf[0] == "size"}
     inputs = [

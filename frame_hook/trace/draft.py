@@ -29,6 +29,7 @@ from ufuse.graph.semantics.effects import may_warn
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NothingType, NumberType
 from ufuse.graph.typing import infer
+from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
@@ -56,6 +57,8 @@ class Draft:
         self._constants: dict[tuple[Any, ...], Node] = {}
         self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Node] = []  # whose id is a key
+        self.lengths: dict[str, Node] = {}  # those that values decide, by symbol
+        self.picked: dict[Node, str] = {}  # these symbols, by the mask
 
     @contextmanager
     def warned_at(self, place: Location | None) -> Iterator[None]:
@@ -133,10 +136,25 @@ class Draft:
         """A whole number as an operand."""
         if isinstance(value, int):
             return self.constant(value)
+        if (length := self.lengths.get(str(value))) is not None:
+            return length
         key = ("size", value)
         if key not in self._constants:
             self._constants[key] = self.node(ops.SIZE, (), {"value": value}, may_raise=True)
         return self._constants[key]
+
+    def keep_length(self, name: str, node: Node) -> None:
+        """Have a number for the length of an array that values decide."""
+        if name in self.lengths:
+            return
+        attributes = {"function": LENGTH, "arguments": (0,), "keywords": ()}
+        self.lengths[name] = self.node(ops.CALL, (node,), attributes)
+
+    def assure(self, name: str, least: int) -> None:
+        """Check that a length that values decide is no less: where it is, plain Python runs instead."""
+        nodes = self.lengths[name], self.constant(least)
+        test = self.node(ops.SCALAR, nodes, {"operator": "ge"}, may_raise=True)
+        self.node(ops.CHECK, (test,), {"expected": True}, may_raise=True)
 
     def value(self, array: AnyArray) -> Node:
         """The node that has the array's present contents."""

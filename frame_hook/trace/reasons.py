@@ -71,6 +71,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "plain Python stops or warns here: {what}",
         "no need to change it: plain Python runs this and says so itself, in the usual words",
     ),
+    "size": (
+        "it depends on how long {what} is, which only values decide",
+        "no need to change it: the next graph begins where that is known",
+    ),
     "varying": (
         "{what} changes from call to call",
         "no need to change it: plain Python runs what depends on it, and capture goes on behind it",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from ufuse.frame_hook.trace.guards import RELATIONS, GuardProgram, lower_bound, postfix
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -12,6 +13,12 @@ from ufuse.graph import size
 from ufuse.graph.size import Size
 
 LARGEST_INT = 2**62
+MADE = ("made",)  # the leaf of a length that values decide: no guard can read it
+MOST_ASSUMED = 4
+
+
+def _refuse(name: str, least: int) -> None:
+    raise GraphBreak("size", f"{name}, which is to be {least} at least,")
 
 
 class Sizes:
@@ -27,6 +34,8 @@ class Sizes:
         self._examples: dict[str, int] = {}  # symbol -> its value now
         self._least: dict[str, int] = {}  # symbol -> lower bound
         self._decided: dict[tuple[str, Size, Size], bool] = {}  # guards are never taken back
+        # Has the graph check that a length that values decide is no less.
+        self.assure: Callable[[str, int], None] = _refuse
 
     def new_symbol(
         self, wanted: str, value: int, leaf: tuple[Any, ...], least: int | None = None
@@ -65,6 +74,37 @@ class Sizes:
         self._guards.check("RELATION", program, says="RELATION several", fields=(text,))
         return expression
 
+    def made(self, text: str, most: Size) -> str:
+        """The symbol of a length that values decide; `most` is what it may be, for estimates."""
+        name = str(self.new_symbol("u", self.example(most), MADE, least=0))
+        self._texts[name] = text
+        return name
+
+    def are_made(self, value: Size) -> set[str]:
+        """The symbols in it that values decide."""
+        return {name for name in size.symbols(value) if self.leaves[name] == MADE}
+
+    def refuse(self, made: set[str]) -> NoReturn:
+        """Raise the reason why a graph ends where a length is to be known that values decide."""
+        raise GraphBreak("size", self._texts[min(made)])
+
+    def _assumed(self, relation: str, left: Size, right: Size, made: set[str]) -> bool:
+        """The answer where a length that values decide is not very small, which the graph checks."""
+        difference = left - right
+        assert not isinstance(difference, int)
+        name = min(made)
+        for sign in (1, -1):
+            rest = size.multiply(difference, sign) - size.symbol(name)
+            if isinstance(rest, int) and 0 <= 1 - rest <= MOST_ASSUMED:
+                break
+        else:
+            self.refuse(made)
+        self.assure(name, 1 - rest)
+        self._least[name] = max(self._least[name], 1 - rest)
+        answer = self._proved(relation, left, right)
+        assert answer is not None
+        return answer
+
     def decide(self, relation: str, left: Size, right: Size) -> bool:
         """Whether the relation holds now; guarded to go on holding unless it always does."""
         if isinstance(left, int) and isinstance(right, int):
@@ -83,6 +123,8 @@ class Sizes:
         proved = self._proved(relation, left, right)
         if proved is not None:
             return proved
+        if made := self.are_made(left) | self.are_made(right):
+            return self._assumed(relation, left, right, made)
         holds = bool(function(self.example(left), self.example(right)))
         name = (
             relation
@@ -143,6 +185,8 @@ class Sizes:
         """`value`, guarded to be what it is now."""
         if isinstance(value, int):
             return value
+        if made := self.are_made(value):
+            self.refuse(made)
         if self._varying and not self._varying.isdisjoint({self.described(self.resolved(value))}):
             raise GraphBreak("varying", self.described(value))
         number = self.example(value)

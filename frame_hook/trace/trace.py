@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import types
+import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,12 @@ from ufuse.graph.node import Node
 ABSENT: Any = object()
 
 
+def _assure(graph: weakref.ref[Draft], name: str, least: int) -> None:
+    found = graph()
+    assert found is not None
+    found.assure(name, least)
+
+
 class Trace:
     """Everything known of one frame so far: its symbols, guards, sizes, changes and the graph.
 
@@ -51,6 +59,7 @@ class Trace:
         self.changes = Changes(self.guards, varying.values)
         self.sizes = Sizes(self.guards, varying.values)
         self.graph = Draft(self.sizes)
+        self.sizes.assure = partial(_assure, weakref.ref(self.graph))
         self.number_examples: dict[Node, Any] = {}  # what each number is in this call
         self.expected: dict[Node, bool] = {}  # the truth of numbers that the graph checks
         self.owners: dict[int, Instance] = {}  # by id of the content that instances hold

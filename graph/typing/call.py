@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.size import Size
+from ufuse.graph.size import Size, symbol
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand
 from ufuse.graph.typing.shapes import Shape
@@ -34,6 +34,7 @@ class Call:
     arguments: tuple[Argument, ...]
     keywords: Mapping[str, Argument]
     facts: Facts
+    sizes: tuple[str, ...] = ()  # symbols of the call's own
     asked: set[str] = field(default_factory=set)  # what the rule of the shape has looked at
 
     def argument(self, place: int, name: str) -> Argument | None:
@@ -98,6 +99,17 @@ class Call:
             raise CannotInfer(f"{name} of {self.name} is not a whole number")
         return int(value)
 
+    def made(self) -> Size:
+        """The length that values decide.
+
+        Raises:
+            CannotInfer: the call has no symbol for it.
+
+        """
+        if not self.sizes:
+            raise CannotInfer("the size of its result depends on values")
+        return symbol(self.sizes[0])
+
 
 Shapes = Shape | list[Shape]  # a list: one for each of several results
 ShapeRule = Callable[[Call], Shapes]
@@ -116,6 +128,7 @@ class Rule:
     )  # arguments that say how much memory it takes: never tried at their value
     counted: int = 1  # what stands for these in a sample
     fails: bool = True  # it may raise, for some values or sizes that the types allow
+    makes: bool = False  # a length of its result follows from values
 
 
 def shape_of(operand: Operand, name: str = "an operand") -> Shape:

@@ -10,6 +10,7 @@ import numpy as np
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
 from ufuse.graph.typing.call import Argument, Call, Sequenced
 from ufuse.graph.typing.calls import COUNTS, NO_MATTER, function_named, rule_for
+from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, ask, group, pattern
 from ufuse.graph.typing.shapes import Shape
 
@@ -61,7 +62,7 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
     rule = rule_for(name)
     arguments = tuple(bound(spec, operands) for spec in attributes.get("arguments", ()))
     keywords = {key: bound(spec, operands) for key, spec in attributes.get("keywords", ())}
-    call = Call(name, arguments, keywords, facts)
+    call = Call(name, arguments, keywords, facts, tuple(attributes.get("sizes", ())))
     written = tuple(attributes.get("writes", ()))
     if bool(written) != (rule.writes or "out" in keywords):
         raise CannotInfer(f"what {name} writes is not as its row says")
@@ -93,6 +94,8 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
         if not isinstance(sampled, TupleType) or len(sampled.items) != len(shapes):
             raise CannotInfer(f"{name} returns other things than its row says")
         return TupleType(tuple(map(reshaped_sample, sampled.items, shapes)))
+    if name == LENGTH:
+        return NumberType("int", call.shape(0, "obj")[0])
     return reshaped_sample(sampled, shapes)
 
 

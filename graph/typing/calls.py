@@ -25,6 +25,7 @@ from ufuse.graph.typing.call import (
     Shapes,
     shape_of,
 )
+from ufuse.graph.typing.counting import COUNTING
 from ufuse.graph.typing.gathering import GATHERING
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import (
@@ -518,17 +519,10 @@ CALLS: dict[str, Rule] = {
     "numpy.linalg.qr":         Rule(_orthogonal, fill=("eye",)),
     **ANALYSIS,
     **ARRANGING,
+    **COUNTING,
     **GATHERING,
 }
 REFUSED: dict[str, str] = {
-    "numpy.bincount":        "the size of its result depends on values",
-    "numpy.nonzero":         "the size of its result depends on values",
-    "numpy.ndarray.nonzero": "the size of its result depends on values",
-    "numpy.flatnonzero":     "the size of its result depends on values",
-    "numpy.argwhere":        "the size of its result depends on values",
-    "numpy.unique":          "the size of its result depends on values",
-    "numpy.compress":        "the size of its result depends on values",
-    "numpy.extract":         "the size of its result depends on values",
     "numpy.where":           "with a condition alone, the size of its result depends on values",
     "numpy.diagonal":        "its result is a view that cannot be written",
     "numpy.ndarray.diagonal": "its result is a view that cannot be written",
@@ -571,6 +565,11 @@ def function_named(name: str) -> Callable[..., Any]:
     if not callable(found):
         raise CannotInfer(f"{name} is not a function")
     return found  # type: ignore[no-any-return]
+
+
+def makes_length(name: str) -> bool:
+    """Whether values decide how long the result of a function is."""
+    return name in CALLS and CALLS[name].makes
 
 
 def may_fail(name: str) -> bool:

@@ -11,7 +11,10 @@ WHOLE = slice(None)
 
 
 def _item(call: Call) -> Shape:
-    """`array[key]` where arrays of whole numbers are in the key, with whole axes and numbers beside them."""
+    """`array[key]` where arrays of whole numbers are in the key, with whole axes and numbers beside them.
+
+    Or numbers alone, which pick an element.
+    """
     source, key = call.shape(0, "a"), call.argument(1, "b")
     parts = key.items if isinstance(key, Sequenced) else () if key is None else (key,)
     if len(parts) > len(source):
@@ -19,7 +22,8 @@ def _item(call: Call) -> Shape:
     parts = (*parts, *[Constant(WHOLE)] * (len(source) - len(parts)))
     places = [place for place, part in enumerate(parts) if not _is_whole_axis(part)]
     picked = broadcast([_index_shape(parts[place]) for place in places], call.facts)
-    if not places or not any(_is_array(parts[place]) for place in places):
+    is_element = len(places) == len(source) and not picked
+    if not places or not (is_element or any(_is_array(parts[place]) for place in places)):
         raise CannotInfer("no array of whole numbers is in the key")
     kept = [length for place, length in enumerate(source) if place not in places]
     are_together = places == list(range(places[0], places[-1] + 1))

@@ -35,11 +35,11 @@ def measured(session: Session, function: Callable[..., Any], *entries: Any) -> A
 
 def call_until(decided: Callable[[], bool], compiled: Any, *arguments: Any) -> int:
     """Call until a decision was made; how often that was."""
-    for count in range(1, 200):
+    for count in range(1, 1000):
         compiled(*arguments)
         if decided():
             return count
-    raise AssertionError("200 calls decided nothing")
+    raise AssertionError("1000 calls decided nothing")
 
 
 def test_calls_that_are_slower_compiled_run_plainly(session) -> None:

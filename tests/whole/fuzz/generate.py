@@ -309,8 +309,39 @@ def reshaping(growth: Growth) -> str:
     )  # fmt: skip
 
 
+def chosen_by_values(growth: Growth, depth: int) -> str:
+    """Something whose length only values decide, or that is computed of it."""
+    x, y = growth.array(), growth.array()
+    o = operand(growth, depth + 1)
+    mask = growth.pick(
+        f"{x} > 0", f"{x} > {o}", f"({x} > -1) & ({y} < 1)", f"~({y} > 0)", f"np.isfinite({x})", f"{y} != {o}",
+        f"np.abs({x}) < 1", f"{x}.astype(bool)", f"{x}[:, 0] > 0", f"{x} > 50",
+    )  # fmt: skip
+    picked = growth.pick(
+        f"{x}[{mask}]", f"{x}[{mask}]", f"{y}[{mask}]", f"np.compress({mask}, {x})", f"np.extract({mask}, {x})",
+        f"np.flatnonzero({mask})", f"np.flatnonzero({x})", f"np.nonzero({mask})[0]", f"np.where({mask})[0]", f"{x}.nonzero()[0]",
+        f"np.unique({x})", f"np.bincount(np.abs({x}).astype(int) % 7)", f"np.argwhere({mask})", f"np.union1d({x}, {y})",
+        f"np.intersect1d({x}, {y})", f"np.setdiff1d({x}, {y})",
+    )  # fmt: skip
+    if growth.rng.random() < 0.4:
+        return picked
+    return growth.pick(
+        f"{picked}.{growth.rng.choice(REDUCTIONS)}()", f"{picked}.sum() / len({picked})", f"({picked} * 2 + 1).sum()",
+        f"{picked} - {picked}.mean()", f"{picked}[1:]", f"{picked}[:-1] * 2", f"np.diff({picked})", f"len({picked})",
+        f"{picked}.shape", f"{picked}.size > 2", f"{picked} * {o}", f"{picked} + {picked}", f"np.sort({picked})",
+        f"np.cumsum({picked})", f"{picked}[0]", f"{picked}[-1]", f"{picked}.std()", f"np.median({picked})", f"{picked}.argmax()",
+        f"np.where({picked} > 0, {picked}, 0)", f"{x}[{picked}]", f"{picked}.astype('f4')", f"{picked}.reshape(-1, 1)",
+        f"np.concatenate([{picked}, {x}])", f"{picked}.T", f"{picked}[None] + {picked}[:, None]", f"np.nonzero({mask})",
+        f"np.unique({x}, return_counts=True)", f"np.unique({x}, return_inverse=True, return_index=True)", f"np.where({mask})",
+        f"{x}[np.argmax({x})]", f"{x}[np.argmin({y}), 0]", f"{picked}[{picked}.argmax()]",
+        f"np.zeros(len({picked}))", f"np.zeros_like({picked})", f"np.arange(len({picked}))", f"np.maximum.reduce({picked})",
+    )  # fmt: skip
+
+
 def function(growth: Growth, depth: int) -> str:
     """A NumPy function of several kinds."""
+    if growth.rng.random() < 0.12:
+        return chosen_by_values(growth, depth)
     x, y = growth.array(), growth.array()
     o = operand(growth, depth + 1)
     return growth.pick(

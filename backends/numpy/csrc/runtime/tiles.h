@@ -292,6 +292,7 @@ extern PyMethodDef threads_methods[];
 /* llvm.c */
 extern PyMethodDef llvm_methods[];
 extern PyMethodDef object_methods[];
+extern PyMethodDef chosen_methods[];
 
 /* error_state.c */
 int error_state_begin(void);

@@ -1,0 +1,312 @@
+/*
+ * Elements that a mask chooses, as `array[mask]` gives them. NumPy's own loop looks for the next
+ * element with branches that no processor foresees; here each element is stored where the next one
+ * that is chosen belongs, whether it is chosen or not.
+ */
+#include "runtime/tiles.h"
+
+enum {
+    NEAR = 8, /* elements of a mask that are looked at once */
+    FAR = 32,
+    MANY = 1 << 13, /* booleans, of which NumPy's own loop finds the places as fast */
+};
+
+static const uint64_t ALL = 0x0101010101010101;
+
+/* Eight elements of a mask. */
+static inline uint64_t
+word_at(const char *mask, npy_intp i)
+{
+    uint64_t word;
+    memcpy(&word, mask + i, sizeof word);
+    return word;
+}
+
+/* How many of them are not zero: bytes other than 0 and 1 may be there. */
+static inline npy_intp
+chosen_in(uint64_t word)
+{
+    uint64_t low = 0x7f7f7f7f7f7f7f7f;
+    uint64_t ones = (((word & low) + low) | word) >> 7 & ALL;
+    return (npy_intp)(ones * ALL >> 56);
+}
+
+static npy_intp
+count_chosen(const char *mask, npy_intp size)
+{
+    npy_intp count = 0, i = 0;
+    for (; i + NEAR <= size; i += NEAR) {
+        count += chosen_in(word_at(mask, i));
+    }
+    for (; i < size; i++) {
+        count += mask[i] != 0;
+    }
+    return count;
+}
+
+/* Where the first eight elements from `i` on begin of which one is chosen. There is one. */
+static inline npy_intp
+skip_others(const char *mask, npy_intp i, npy_intp size)
+{
+    while (i + FAR <= size && (word_at(mask, i) | word_at(mask, i + 8) | word_at(mask, i + 16) |
+                               word_at(mask, i + 24)) == 0) {
+        i += FAR;
+    }
+    while (i + NEAR <= size && word_at(mask, i) == 0) {
+        i += NEAR;
+    }
+    return i;
+}
+
+/* Elements of each width: `count` are chosen, and nothing is stored behind them. */
+#define CHOOSING(NAME, TYPE)                                                                       \
+    static void choose_##NAME(TYPE *to, const TYPE *from, const char *mask, npy_intp size,         \
+                              npy_intp count)                                                      \
+    {                                                                                              \
+        npy_intp i = 0, done = 0;                                                                  \
+        while (count - done >= NEAR) {                                                             \
+            i = skip_others(mask, i, size);                                                        \
+            if (i + NEAR > size) {                                                                 \
+                break;                                                                             \
+            }                                                                                      \
+            if (word_at(mask, i) == ALL) {                                                         \
+                memcpy(&to[done], &from[i], NEAR * sizeof(TYPE));                                  \
+                done += NEAR;                                                                      \
+                i += NEAR;                                                                         \
+                continue;                                                                          \
+            }                                                                                      \
+            for (npy_intp end = i + NEAR; i < end; i++) {                                          \
+                to[done] = from[i];                                                                \
+                done += mask[i] != 0;                                                              \
+            }                                                                                      \
+        }                                                                                          \
+        for (; done < count; i++) {                                                                \
+            to[done] = from[i];                                                                    \
+            done += mask[i] != 0;                                                                  \
+        }                                                                                          \
+    }
+typedef struct {
+    uint64_t half[2];
+} Wide;
+CHOOSING(1, uint8_t)
+CHOOSING(2, uint16_t)
+CHOOSING(4, uint32_t)
+CHOOSING(8, uint64_t)
+CHOOSING(16, Wide)
+#undef CHOOSING
+
+static bool
+is_dense(PyArrayObject *array)
+{
+    return PyArray_CheckExact(array) && PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISALIGNED(array);
+}
+
+/* Whether both are arrays of one shape whose elements lie side by side, and of a width that is
+ * known. */
+static bool
+is_simple(PyObject *array, PyObject *mask)
+{
+    if (!PyArray_Check(array) || !PyArray_Check(mask)) {
+        return false;
+    }
+    PyArrayObject *elements = (PyArrayObject *)array, *chosen = (PyArrayObject *)mask;
+    int axes = PyArray_NDIM(elements);
+    npy_intp width = PyArray_ITEMSIZE(elements);
+    return is_dense(elements) && is_dense(chosen) && PyArray_TYPE(chosen) == NPY_BOOL &&
+           PyTypeNum_ISNUMBER(PyArray_TYPE(elements)) | (PyArray_TYPE(elements) == NPY_BOOL) &&
+           axes > 0 && axes == PyArray_NDIM(chosen) &&
+           PyArray_CompareLists(PyArray_DIMS(elements), PyArray_DIMS(chosen), axes) &&
+           (width == 1 || width == 2 || width == 4 || width == 8 || width == 16);
+}
+
+/* `array[mask]`. */
+static PyObject *
+chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "chosen() takes an array and a mask");
+        return NULL;
+    }
+    if (!is_simple(arguments[0], arguments[1])) {
+        return PyObject_GetItem(arguments[0], arguments[1]);
+    }
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    const char *mask = PyArray_BYTES((PyArrayObject *)arguments[1]);
+    npy_intp size = PyArray_SIZE(array), wanted = count_chosen(mask, size);
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    npy_intp width = PyArray_ITEMSIZE(array);
+    Py_INCREF(descr);
+    PyArrayObject *made = memory_new_array(descr, 1, &wanted, NULL, wanted * width);
+    if (made == NULL) {
+        return NULL;
+    }
+    void *to = PyArray_DATA(made), *from = PyArray_DATA(array);
+    switch (width) {
+#define CHOOSING(NAME, TYPE)                                                                       \
+    case NAME:                                                                                     \
+        choose_##NAME((TYPE *)to, (const TYPE *)from, mask, size, wanted);                         \
+        break;
+        CHOOSING(1, uint8_t)
+        CHOOSING(2, uint16_t)
+        CHOOSING(4, uint32_t)
+        CHOOSING(8, uint64_t)
+        CHOOSING(16, Wide)
+#undef CHOOSING
+    }
+    return (PyObject *)made;
+}
+
+/* Places of elements that are not zero, of each width. Of floats the sign does not count. */
+#define PLACING(NAME, TYPE)                                                                        \
+    static void place_##NAME(npy_intp *to, const TYPE *from, npy_intp count, int shift)            \
+    {                                                                                              \
+        npy_intp i = 0, done = 0;                                                                  \
+        while (count - done >= NEAR) {                                                             \
+            for (npy_intp end = i + NEAR; i < end; i++) {                                          \
+                to[done] = i;                                                                      \
+                done += (TYPE)(from[i] << shift) != 0;                                             \
+            }                                                                                      \
+        }                                                                                          \
+        for (; done < count; i++) {                                                                \
+            to[done] = i;                                                                          \
+            done += (TYPE)(from[i] << shift) != 0;                                                 \
+        }                                                                                          \
+    }
+PLACING(1, uint8_t)
+PLACING(2, uint16_t)
+PLACING(4, uint32_t)
+PLACING(8, uint64_t)
+#undef PLACING
+
+#define COUNTING(NAME, TYPE)                                                                       \
+    static npy_intp count_##NAME(const TYPE *from, npy_intp size, int shift)                       \
+    {                                                                                              \
+        npy_intp count = 0;                                                                        \
+        for (npy_intp i = 0; i < size; i++) {                                                      \
+            count += (TYPE)(from[i] << shift) != 0;                                                \
+        }                                                                                          \
+        return count;                                                                              \
+    }
+COUNTING(2, uint16_t)
+COUNTING(4, uint32_t)
+COUNTING(8, uint64_t)
+#undef COUNTING
+
+static npy_intp
+count_1(const uint8_t *from, npy_intp size, int Py_UNUSED(shift))
+{
+    return count_chosen((const char *)from, size);
+}
+
+/* A vector whose elements lie side by side, and are numbers that are zero where their bits are. */
+static bool
+is_vector(PyObject *object)
+{
+    if (!PyArray_Check(object)) {
+        return false;
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    int type = PyArray_TYPE(array);
+    return is_dense(array) && PyArray_ISNOTSWAPPED(array) && PyArray_NDIM(array) == 1 &&
+           ((type == NPY_BOOL && PyArray_SIZE(array) < MANY) || PyTypeNum_ISINTEGER(type) ||
+            type == NPY_HALF || type == NPY_FLOAT || type == NPY_DOUBLE);
+}
+
+/* As NumPy gives it: the only column of a matrix. */
+static PyObject *
+column_of(PyArrayObject *matrix)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);
+    npy_intp step = sizeof(npy_intp);
+    PyObject *column = PyArray_NewFromDescr(&PyArray_Type, descr, 1, PyArray_DIMS(matrix), &step,
+                                            PyArray_DATA(matrix),
+                                            PyArray_FLAGS(matrix) & ~NPY_ARRAY_OWNDATA, NULL);
+    if (column == NULL) {
+        Py_DECREF(matrix);
+        return NULL;
+    }
+    if (PyArray_SetBaseObject((PyArrayObject *)column, (PyObject *)matrix) < 0) {
+        Py_CLEAR(column);
+    }
+    return column;
+}
+
+/* The places of a vector's elements that are not zero. */
+static PyObject *
+places(PyArrayObject *vector)
+{
+    const void *from = PyArray_DATA(vector);
+    int shift = PyTypeNum_ISFLOAT(PyArray_TYPE(vector));
+    npy_intp size = PyArray_SIZE(vector), shape[2] = {0, 1};
+    npy_intp width = PyArray_ITEMSIZE(vector);
+    switch (width) {
+#define PLACING(NAME, TYPE)                                                                        \
+    case NAME:                                                                                     \
+        shape[0] = count_##NAME((const TYPE *)from, size, shift);                                  \
+        break;
+        PLACING(1, uint8_t)
+        PLACING(2, uint16_t)
+        PLACING(4, uint32_t)
+        PLACING(8, uint64_t)
+#undef PLACING
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);
+    npy_intp bytes = shape[0] * (npy_intp)sizeof(npy_intp);
+    PyArrayObject *matrix = memory_new_array(descr, 2, shape, NULL, bytes);
+    if (matrix == NULL) {
+        return NULL;
+    }
+    npy_intp *to = PyArray_DATA(matrix);
+    switch (width) {
+#define PLACING(NAME, TYPE)                                                                        \
+    case NAME:                                                                                     \
+        place_##NAME(to, (const TYPE *)from, shape[0], shift);                                     \
+        break;
+        PLACING(1, uint8_t)
+        PLACING(2, uint16_t)
+        PLACING(4, uint32_t)
+        PLACING(8, uint64_t)
+#undef PLACING
+    }
+    return column_of(matrix);
+}
+
+/* `np.nonzero(array)`, `array.nonzero()`. */
+static PyObject *
+nonzero(PyObject *module, PyObject *array)
+{
+    if (!is_vector(array)) {
+        return PyObject_CallMethod(array, "nonzero", NULL);
+    }
+    PyObject *found = places((PyArrayObject *)array);
+    PyObject *given = found == NULL ? NULL : PyTuple_Pack(1, found);
+    Py_XDECREF(found);
+    return given;
+}
+
+/* `np.flatnonzero(array)`. */
+static PyObject *
+flat_nonzero(PyObject *module, PyObject *array)
+{
+    if (is_vector(array)) {
+        return places((PyArrayObject *)array);
+    }
+    PyObject *flat = PyObject_CallMethod(array, "ravel", NULL);
+    PyObject *given = flat == NULL ? NULL : PyObject_CallMethod(flat, "nonzero", NULL);
+    Py_XDECREF(flat);
+    PyObject *found = given == NULL ? NULL : PySequence_GetItem(given, 0);
+    Py_XDECREF(given);
+    return found;
+}
+
+PyMethodDef chosen_methods[] = {
+    {"chosen", (PyCFunction)(void (*)(void))chosen, METH_FASTCALL,
+     PyDoc_STR("chosen(array, mask, /)\n--\n\nThe elements that a mask chooses, as `array[mask]` "
+               "has them.")},
+    {"nonzero", nonzero, METH_O,
+     PyDoc_STR("nonzero(array, /)\n--\n\nThe places of what is not zero, as `array.nonzero()` has "
+               "them.")},
+    {"flat_nonzero", flat_nonzero, METH_O,
+     PyDoc_STR("flat_nonzero(array, /)\n--\n\nAs `np.flatnonzero` has them.")},
+    {NULL},
+};

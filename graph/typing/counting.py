@@ -1,0 +1,146 @@
+"""Rows of the table of calls: what values choose, so that they alone decide how long the result is.
+
+Such a length is a symbol of the node's own, named by its attribute `sizes`.
+"""
+
+from __future__ import annotations
+
+from ufuse.graph.types import ArrayType
+from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, shape_of
+from ufuse.graph.typing.sample import CannotInfer, Constant
+from ufuse.graph.typing.shapes import Shape, same
+
+
+def _masked(call: Call) -> Shape:
+    """`array[mask]`."""
+    source, mask = call.shape(0, "a"), call.shape(1, "mask")
+    if not mask or not _is_of(call.argument(1, "mask"), "b"):
+        raise CannotInfer("the key is no array of booleans")
+    _check_fit(call, mask, source)
+    return (call.made(), *source[len(mask) :])
+
+
+def _check_fit(call: Call, mask: Shape, source: Shape) -> None:
+    if len(mask) > len(source) or not all(
+        same(one, other, call.facts) for one, other in zip(mask, source, strict=False)
+    ):
+        raise CannotInfer("the mask has another shape")
+
+
+def _is_of(argument: Argument | None, kinds: str) -> bool:
+    type_ = argument.type if isinstance(argument, Constant) else argument
+    return isinstance(type_, ArrayType) and not type_.scalar and type_.dtype.kind in kinds
+
+
+def _places(call: Call) -> list[Shape]:
+    """Of what is not zero, an array for each axis."""
+    shape = call.shape(0, "a")
+    if not shape:
+        raise CannotInfer(f"{call.name} of a number")
+    return [(call.made(),)] * len(shape)
+
+
+def _flat_places(call: Call) -> Shape:
+    call.shape(0, "a")
+    return (call.made(),)
+
+
+def _rows_of_places(call: Call) -> Shape:
+    shape = call.shape(0, "a")
+    if not shape:
+        raise CannotInfer(f"{call.name} of a number")
+    return (call.made(), len(shape))
+
+
+def _compressed(call: Call) -> Shape:
+    """`np.compress(condition, a)` of vectors of one length."""
+    condition, source = call.shape(0, "condition"), call.shape(1, "a")
+    if len(condition) != 1 or len(source) != 1 or call.constant(2, "axis", None) is not None:
+        raise CannotInfer(f"{call.name} of these arrays")
+    _check_fit(call, condition, source)
+    return (call.made(),)
+
+
+def _extracted(call: Call) -> Shape:
+    condition, source = call.shape(0, "condition"), call.shape(1, "arr")
+    _check_fit(call, condition, source)
+    if len(condition) != len(source):
+        raise CannotInfer(f"{call.name} of these arrays")
+    return (call.made(),)
+
+
+def _unique(call: Call) -> Shape | list[Shape]:
+    """Of a vector; what else is asked for comes behind, in this order."""
+    source = call.shape(0, "ar")
+    if call.argument(4, "axis") is not None and call.constant(4, "axis") is not None:
+        raise CannotInfer(f"{call.name} along an axis")
+    if len(source) != 1:
+        raise CannotInfer(f"{call.name} of more than a vector")
+    found = (call.made(),)
+    more: list[Shape] = []
+    for place, (name, shape) in enumerate(
+        (("return_index", found), ("return_inverse", source), ("return_counts", found)), 1
+    ):
+        wanted = call.constant(place, name, default=False)
+        if type(wanted) is not bool:
+            raise CannotInfer(f"{name} of {call.name} is neither True nor False")
+        more += [shape] * wanted
+    return [found, *more] if more else found
+
+
+def _counts(call: Call) -> Shape:
+    """Of whole numbers, perhaps weighed."""
+    source = call.shape(0, "x")
+    if len(source) != 1 or not _is_of(call.argument(0, "x"), "iu"):
+        raise CannotInfer(f"{call.name} of these values")
+    weights = call.argument(1, "weights")
+    is_given = weights is not None and not (isinstance(weights, Constant) and weights.value is None)
+    if is_given and not same(call.shape(1, "weights")[0], source[0], call.facts):
+        raise CannotInfer(f"{call.name} with weights of another length")
+    if call.argument(2, "minlength") is not None:
+        call.size(2, "minlength")
+    return (call.made(),)
+
+
+def _of_sets(call: Call) -> Shape:
+    """What two vectors have in common, and the like."""
+    for place, name in enumerate(("ar1", "ar2")):
+        if not _is_list_of_numbers(call.argument(place, name)):
+            if len(call.shape(place, name)) != 1:
+                raise CannotInfer(f"{call.name} of more than vectors")
+    return (call.made(),)
+
+
+def _is_list_of_numbers(argument: Argument | None) -> bool:
+    if isinstance(argument, Sequenced):
+        return not any(isinstance(one, Sequenced) or shape_of(one) for one in argument.items)
+    given = argument.value if isinstance(argument, Constant) else None
+    return isinstance(given, list | tuple) and all(type(one) in (int, float) for one in given)
+
+
+def _length(call: Call) -> Shape:
+    given = call.argument(0, "obj")
+    if given is None or isinstance(given, Sequenced) or not shape_of(given):
+        raise CannotInfer("the length of what has none")
+    return ()
+
+
+# fmt: off
+COUNTING: dict[str, Rule] = {
+    "numpy.ndarray.__getitem__": Rule(_masked, makes=True, fails=False),
+    "numpy.nonzero":             Rule(_places, makes=True, fails=False),
+    "numpy.ndarray.nonzero":     Rule(_places, makes=True, fails=False),
+    "numpy.flatnonzero":         Rule(_flat_places, makes=True, fails=False),
+    "numpy.argwhere":            Rule(_rows_of_places, makes=True, fails=False),
+    "numpy.compress":            Rule(_compressed, makes=True, fails=False),
+    "numpy.extract":             Rule(_extracted, makes=True, fails=False),
+    "numpy.unique":              Rule(_unique, makes=True),
+    "numpy.bincount":            Rule(_counts, makes=True, counts=(2, 3)),
+    "numpy.union1d":             Rule(_of_sets, makes=True),
+    "numpy.intersect1d":         Rule(_of_sets, makes=True),
+    "numpy.setdiff1d":           Rule(_of_sets, makes=True),
+    "builtins.len":              Rule(_length, fails=False),
+}
+# fmt: on
+LENGTH = "builtins.len"
+MASKED = "numpy.ndarray.__getitem__"

@@ -1,0 +1,226 @@
+"""Arrays whose length only values decide: they stay in the graph, empty or not, and NumPy's bits are theirs."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201, ANN202
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.compare import check_same
+from ufuse.backends.numpy import _tiles
+from ufuse.graph.semantics.check import check
+from ufuse.graph.semantics.reference import run
+
+pytestmark = pytest.mark.any_python
+
+
+def chosen(x):
+    y = x[x > 0]
+    return y, y * 2, len(y), y.shape, y.size
+
+
+def of_one_mask(x):
+    ok = (x > -1) & (x < 1.5)
+    a, b = x[ok], np.exp(x)[ok]
+    return (a * b).sum(), a - b, np.flatnonzero(ok), a[np.argmax(b)]
+
+
+def mean(x):
+    return x[x > 0].mean()
+
+
+def spread(x):
+    y = x[np.abs(x) < 2]
+    return y.std(), y.max(), y.min(), y.argmax()
+
+
+def differences(x):
+    y = x[x > 0]
+    return y[1:] - y[:-1], np.diff(y)
+
+
+def places(x):
+    return (
+        np.nonzero(x > 0),
+        np.flatnonzero(x),
+        np.argwhere(x > 0),
+        np.where(x > 1),
+        (x > 1).nonzero(),
+    )
+
+
+def peaks(x):
+    i = np.where((x[1:-1] > x[:-2]) & (x[1:-1] > x[2:]))[0] + 1
+    return i, x[i]
+
+
+def values(x):
+    k = np.floor(x * 2)
+    u, c = np.unique(k, return_counts=True)
+    return u, c, u[np.argmax(c)], c.max() / len(x)
+
+
+def counted(x):
+    k = (np.abs(x) * 3).astype(int)
+    return np.bincount(k), np.bincount(k, minlength=9), np.bincount(k, weights=x), np.unique(k)
+
+
+def sets(x):
+    k = np.floor(x)
+    return np.union1d(k, [0.0, 9.0]), np.intersect1d(k, [-1.0, 0.0]), np.setdiff1d(k, [1.0])
+
+
+def written(x):
+    y = x[x > 0]
+    y[0] = 3.0
+    y += 1
+    return y
+
+
+def decided(x):
+    y = x[x > 0.5]
+    if len(y) > 2:
+        return y.sum()
+    return -1.0
+
+
+def compressed(x):
+    return np.compress(x > 0, x), np.extract(x > 0, x * 2)
+
+
+def again(x):
+    y = x[x > -0.5]
+    z = y[y < 0.5]
+    return np.sort(z), np.cumsum(z), np.median(y)
+
+
+def rows(x):
+    a = np.stack([x, x * 2], axis=1)
+    picked = a[x > 0]
+    return picked, picked.sum(axis=0), a[a > 1]
+
+
+IN_ONE_GRAPH = (
+    chosen, of_one_mask, mean, spread, differences, places, peaks, values, counted, sets, written, compressed, again,
+    rows,
+)  # fmt: skip
+
+
+def drawn(length: int, shift: float = 0.0) -> np.ndarray:
+    """Numbers around one."""
+    return np.random.default_rng([length, int(shift * 10) + 100]).normal(size=length) + shift
+
+
+@pytest.mark.parametrize("function", [*IN_ONE_GRAPH, decided])
+@pytest.mark.filterwarnings("ignore")
+def test_as_in_numpy(function: Callable[..., Any]) -> None:
+    """Whatever is chosen: most, few, one, nothing; warnings and errors are NumPy's."""
+    compiled = ufuse.compile(function)
+    for length in (10, 50, 3, 200):
+        for shift in (0.0, 5.0, -5.0, -2.0, 0.0):
+            check_same(function, compiled, lambda: (drawn(length, shift),))  # noqa: B023
+
+
+@pytest.mark.parametrize("function", IN_ONE_GRAPH)
+def test_one_graph(function: Callable[..., Any]) -> None:
+    """No other length ends it, nor makes another one."""
+    compiled = ufuse.compile(function, fullgraph=True)
+    for length in (60, 61, 200, 33):
+        compiled(drawn(length, 0.3))
+    assert len(compiled.graphs) == 1
+
+
+def test_a_length_that_matters_ends_the_graph() -> None:
+    """It is told, and what follows is a graph of its own."""
+
+    def joined(x, y):
+        return x[x > 0] + y
+
+    compiled = ufuse.compile(joined)
+    x = np.array([1.0, -1.0, 2.0])
+    assert compiled(x, np.ones(2)).tolist() == [2.0, 3.0]
+    assert [one.code for one in compiled.breaks] == ["size"]
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        compiled(x, np.ones(3))
+
+
+def test_text_and_laws() -> None:
+    """A graph with such lengths is checked, written, read, and run without the function."""
+    graph = ufuse.compile(of_one_mask).trace(ufuse.Spec((None,), float))
+    read = ufuse.Graph.parse(str(graph))
+    assert str(read) == str(graph)
+    check(read.graph if hasattr(read, "graph") else read)
+    x = drawn(40)
+    for one in (graph, read):
+        found = one.run(x) if hasattr(one, "run") else run(one, x)
+        for got, wanted in zip(np.array(found, object).ravel(), of_one_mask(x), strict=False):
+            assert np.array_equal(got, wanted)
+
+
+DTYPES = ("?", "i1", "u2", "i4", "f2", "f4", "f8", "F", "D", "g", "G", "M8[s]", ">f8", ">i4", "O")
+
+
+def described(array: np.ndarray) -> tuple[Any, ...]:
+    """All that can be told apart of an array, and of what it is a view of."""
+    base = None if array.base is None else described(array.base)
+    contents = array.tolist() if array.dtype == object else array.tobytes()
+    return array.dtype, array.shape, array.strides, contents, array.flags.num, base
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_loops_of_ours(dtype: str) -> None:
+    """They give what NumPy's own do, of every dtype and length, also of masks with bytes other than 0 and 1."""
+    rng = np.random.default_rng(1)
+    for length in (0, 1, 7, 8, 9, 16, 31, 32, 33, 100, 3000):
+        for share in (0.0, 0.02, 0.5, 0.98, 1.0):
+            x = (rng.normal(size=length) * 50).astype(dtype)
+            mask = rng.random(length) < share
+            assert described(_tiles.chosen(x, mask)) == described(x[mask])
+            if length % 2 == 0:
+                pairs = x.reshape(-1, 2), mask.reshape(-1, 2)
+                assert described(_tiles.chosen(*pairs)) == described(pairs[0][pairs[1]])
+                assert described(_tiles.chosen(pairs[0], pairs[1][:, 0])) == described(
+                    pairs[0][pairs[1][:, 0]]
+                )
+            assert described(_tiles.chosen(x[::-1], mask)) == described(x[::-1][mask])
+            if dtype in {"M8[s]", "O"}:
+                continue
+            x[~mask] = 0
+            if dtype in {"f2", "f4", "f8"} and length > 3:
+                x[:3] = -0.0, np.nan, 1e-7
+            for one in (x, x[::-1], x.reshape(-1, 1)):
+                assert [*map(described, _tiles.nonzero(one))] == [*map(described, one.nonzero())]
+                assert described(_tiles.flat_nonzero(one)) == described(np.flatnonzero(one))
+
+
+def test_masks_that_do_not_fit() -> None:
+    """The error is NumPy's."""
+    for shape in (4, 2, (3, 1)):
+        with pytest.raises(IndexError, match=r"boolean index did not match|too many indices"):
+            _tiles.chosen(np.arange(3.0), np.ones(shape, bool))
+    with pytest.raises(TypeError):
+        _tiles.chosen(np.arange(3.0))  # type: ignore[call-arg]
+
+
+def test_computed_places() -> None:
+    """An element at a place that is computed, in the graph; outside of the array NumPy's error."""
+
+    def best(x, i):
+        return x[np.argmax(x)], x[int(i * 2)], x.reshape(-1, 1)[np.argmin(x), 0]
+
+    compiled = ufuse.compile(best)
+    for length in (5, 9, 4):
+        x = drawn(length)
+        for i in (0.5, 1.0, -1.0, 99.0):
+            check_same(best, compiled, lambda: (x, i))  # noqa: B023
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ufuse.compile(best, fullgraph=True)(np.arange(5.0), 1.0) == (4.0, 2.0, 0.0)
