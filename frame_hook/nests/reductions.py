@@ -138,8 +138,8 @@ def folded_axes(axis: Item | None, ndim: int) -> tuple[int, ...]:
     if len(places) < len(named) or not all(-ndim <= place < ndim for place in places):
         raise NotNativeError("an axis is no constant of the array")
     found = {place % ndim for place in places}
-    if len(found) < len(places):
-        raise NotNativeError("an axis is named twice")
+    if len(found) < len(places) or not places:
+        raise NotNativeError("an axis is named twice, or none is")
     return tuple(sorted(found))
 
 

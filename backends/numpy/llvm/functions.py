@@ -5,8 +5,8 @@ compilation takes about two milliseconds, and no pass can trade a bit or a float
 
 1. Every operation is one instruction (or an exact sequence) on the same operands in the same order. There
    are no constants from the program: numbers are operands with step 0.
-2. The function returns 1 where an output is a NaN (its sign and payload would be NumPy's only by luck), or where an
-   operation says that it cannot vouch for its bits; NumPy's own loops then do the tile again.
+2. The function returns 1 where an output is a NaN whose sign and payload would be NumPy's only by luck (`_watched`), or
+   where an operation says that it cannot vouch for its bits; NumPy's own loops then do the tile again.
 3. Every flag that NumPy's loops would raise is raised; more may be. What is made must therefore be used
    (`tiers.native_segments`).
 """
@@ -14,6 +14,7 @@ compilation takes about two milliseconds, and no pass can trade a bit or a float
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -65,7 +66,7 @@ def function_text(native: Native, name: str) -> str:
             f"%d{place}.at = getelementptr i64, ptr %steps, i64 {place}",
             f"%d{place} = load i64, ptr %d{place}.at",
         ]
-    lines += ["%n = load i64, ptr %dims", *_step_test(native, lanes)]
+    lines += ["%n = load i64, ptr %dims", *_step_test(native, lanes), *_number_test(native)]
     lines += ["br i1 %fast, label %vector.head, label %scalar.head"]
     lines += _vector_loop(native, vector)
     lines += _scalar_loop(native, scalar, vector)
@@ -92,6 +93,57 @@ def _step_test(native: Native, lanes: int) -> list[str]:
         ]
         last = f"%f{place}"
     return [*lines, f"%fast = and i1 {last}, {last}"]
+
+
+def _number_test(native: Native) -> list[str]:
+    """Instructions for %number.bad: whether one of the numbers that are to be none is a NaN."""
+    lines, last = [], "false"
+    for place in _watched(native)[1]:
+        type_ = memory_type(native.inputs[place][0])
+        lines += [
+            f"%q{place} = load {type_}, ptr %p{place}, align 1",
+            f"%r{place} = fcmp uno {type_} %q{place}, %q{place}",
+            f"%u{place} = or i1 {last}, %r{place}",
+        ]
+        last = f"%u{place}"
+    return [*lines, f"%number.bad = or i1 {last}, false"]
+
+
+# A NaN that these make is that of an operand, or the one that the processor makes of an operation without a result.
+OF_ONE = frozenset(("square", "sqrt", "reciprocal", "negative"))
+OF_TWO = frozenset(("add", "subtract", "multiply", "divide"))
+# Where one operand of these is a NaN, and the other is not the same, they are in doubt.
+EXTREMES = frozenset(("maximum", "minimum"))
+SAME = frozenset(("copy", "cast", "positive", "conjugate"))
+
+
+@lru_cache(maxsize=256)
+def _watched(native: Native) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The outputs of which a NaN is a doubt, and the inputs of one element of which it is.
+
+    Of two unlike NaNs the processor takes the first, and which that is the compiler chooses, here and in NumPy. So a
+    NaN's bits are known where it comes from memory, or from operations of which only one operand may be a NaN.
+    """
+    known = set(range(len(native.inputs)))  # of which NaNs have NumPy's bits
+    never = {place for place, (dtype, _) in enumerate(native.inputs) if dtype.kind != "f"}
+    numbers: set[int] = set()
+    for operation in native.operations:
+        name = operation.loop.kind if operation.loop.kind != "ufunc" else operation.loop.name
+        operands = operation.inputs[1:] if name == "where" else operation.inputs
+        may_be = [value for value in dict.fromkeys(operands) if value not in never]
+        is_known = known.issuperset(operands)
+        if name in OF_TWO and len(may_be) == 2:
+            single = [one for one in may_be if one < len(native.inputs) and native.inputs[one][1]]
+            numbers.update(single[:1] if is_known else ())
+            is_known = is_known and bool(single)
+        elif name not in OF_ONE | OF_TWO | SAME | EXTREMES | {"where"}:
+            is_known = False
+        if is_known:
+            known.add(operation.output)
+        if native.dtype(operation.output).kind != "f" or (name in SAME | {"where"} and not may_be):
+            never.add(operation.output)
+    outputs = (one for one in native.outputs if native.dtype(one).kind == "f")
+    return tuple(one for one in outputs if one not in known), tuple(sorted(numbers))
 
 
 def _vector_loop(native: Native, body: Body) -> list[str]:
@@ -133,11 +185,12 @@ def _vector_loop(native: Native, body: Body) -> list[str]:
         "vector.done:",
     ]
     if body.doubts:
-        lines.append(
-            f"%vector.bad = call i1 @llvm.vector.reduce.or.v{lanes}i1({body.type('i1')} {doubt})"
-        )
+        lines += [
+            f"%vector.any = call i1 @llvm.vector.reduce.or.v{lanes}i1({body.type('i1')} {doubt})",
+            "%vector.bad = or i1 %vector.any, %number.bad",
+        ]
     else:
-        lines.append("%vector.bad = or i1 false, false")
+        lines.append("%vector.bad = or i1 %number.bad, false")
     return [*lines, "br label %scalar.head"]
 
 
@@ -145,7 +198,7 @@ def _scalar_loop(native: Native, body: Body, vector: Body) -> list[str]:
     lines = [
         "scalar.head:",
         "%first = phi i64 [0, %entry], [%whole, %vector.done]",
-        "%bad.first = phi i1 [false, %entry], [%vector.bad, %vector.done]",
+        "%bad.first = phi i1 [%number.bad, %entry], [%vector.bad, %vector.done]",
         "%any = icmp slt i64 %first, %n",
         "br i1 %any, label %scalar.loop, label %done",
         "scalar.loop:",
@@ -205,12 +258,9 @@ def _compute(native: Native, body: Body, values: dict[int, str]) -> None:
         values[operation.output] = emit(
             body, operation.loop, [values[place] for place in operation.inputs]
         )
-    for value in native.outputs:
+    for value in _watched(native)[0]:
         dtype = native.dtype(value)
-        if dtype.kind == "f":
-            body.doubt(
-                body.add(f"fcmp uno {body.value_type(dtype)} {values[value]}, {values[value]}")
-            )
+        body.doubt(body.add(f"fcmp uno {body.value_type(dtype)} {values[value]}, {values[value]}"))
 
 
 def _all_doubts(body: Body, start: str) -> str:

@@ -204,3 +204,15 @@ def test_inner_loops_that_have_one_turn_at_most(function: Any) -> None:
     """What stands in one is no part of the loops around it: the frame gets the numbers of that turn all the same."""
     for limit in (-1.0, 50.0, N):
         native_turns(function, lambda limit=limit: (np.arange(float(N)), limit))
+
+
+def of_no_axis(a, turns):
+    for _ in range(turns):
+        m = np.mean(a, axis=())
+        s = a.sum(axis=())
+    return m, s
+
+
+def test_reductions_over_no_axis() -> None:
+    """Each element is one of its own."""
+    native_turns(of_no_axis, lambda: (np.arange(3.0), 1500))
