@@ -151,22 +151,26 @@ class LoggedCalls:
         result = self.context.run(function, *arguments, **keywords)
         if self.log.messages:
             messages, self.log.messages = self.log.messages, []
-            for message, frame in messages:
-                ours = frame.f_code is LoggedCalls.call.__code__
-                warner.warn(position, message, location if ours else _place_of(frame))
+            for message, place in messages:
+                warner.warn(position, message, place or location)
         return result
 
 
 class WarningLog:
-    """The log object of NumPy's error state: keeps each message with the Python frame it came from."""
+    """The log object of NumPy's error state: keeps each message with the place it came from; None: from a call of ours.
+
+    No frame is kept: one that is held by its own variable would live until the next collection, and its arguments too.
+    """
 
     def __init__(self) -> None:
-        self.messages: list[tuple[str, FrameType]] = []
+        self.messages: list[tuple[str, Location | None]] = []
 
     def write(self, message: str) -> None:
         """Keep a message."""
         text = message.removeprefix("Warning: ").rstrip("\n")
-        self.messages.append((text, sys._getframe(1)))
+        frame = sys._getframe(1)
+        ours = frame.f_code is LoggedCalls.call.__code__
+        self.messages.append((text, None if ours else _place_of(frame)))
 
 
 def _place_of(frame: FrameType) -> Location:

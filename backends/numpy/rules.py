@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ufuse.backends.numpy.calls import CALLS, VIEW_CALLS
+from ufuse.backends.numpy.known import with_known
 from ufuse.backends.numpy.loops import depends_on_strides, fold_of, loop_of, why_not_operand
 from ufuse.backends.numpy.scalars import merged
 from ufuse.backends.planning import planner
@@ -24,4 +25,4 @@ RULES = Rules(
 
 def plan_of(graph: Graph) -> Plan:
     """The plan of a graph for the CPU."""
-    return planner.plan_of(graph, RULES)
+    return planner.plan_of(with_known(graph), RULES)

@@ -233,8 +233,12 @@ def call_whole(
     places = range(len(node.type.items))
     items = [trace.graph.node(ops.ITEM, (node,), {"index": place}) for place in places]
     if made is not None:
-        trace.graph.keep_length(made, items[0])
+        trace.graph.keep_length(made, next(one for one in items if _is_as_long(one, made)))
     return Tuple(tuple(map(trace.graph.fresh, items)))
+
+
+def _is_as_long(node: Node, name: str) -> bool:
+    return isinstance(node.type, ArrayType) and str(node.type.shape[0]) == name
 
 
 # What gives as many elements as are not zero in its last input, or its first.

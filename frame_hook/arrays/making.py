@@ -471,6 +471,24 @@ def _where(
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(ops.WHERE, nodes))
 
 
+def _windows() -> None:
+    """Windows are functions of whole numbers, written in Python, that branch on them as arrays."""
+    for function in (np.bartlett, np.blackman, np.hamming, np.hanning, np.kaiser):
+        name = f"numpy.{function.__name__}"
+
+        def rule(
+            interpreter: Interpreter, /, *arguments: Symbol, called: str = name, **keywords: Symbol
+        ) -> Symbol:
+            trace = interpreter.trace
+            points = arguments[0] if arguments else keywords.get("M", NONE)
+            if as_size(trace.look(points)) is None:
+                raise GraphBreak("numpy-call", f"{called} of {described(points)}")
+            return arrays.call_whole(trace, called, arguments, keywords, may_raise=True)
+
+        rule_for(function)(rule)
+
+
+_windows()
 CLIP_TAKES_MIN = "min" in inspect.signature(np.clip).parameters  # from NumPy 2.1 on
 
 

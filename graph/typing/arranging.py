@@ -84,6 +84,24 @@ def _columns(call: Call) -> Shape:
     return _concatenated([(*shape, 1)[:2] for shape in shapes], 1, call)
 
 
+def _inserted(call: Call) -> Shape:
+    """`np.insert(arr, obj, values)` at one known place of a vector."""
+    source, values = call.shape(0, "arr"), call.shape(2, "values")
+    if call.constant(3, "axis", None) not in (None, 0, -1) or len(source) != 1 or len(values) > 1:
+        raise CannotInfer(f"{call.name} of more than vectors")
+    if type(call.constant(1, "obj")) is not int:
+        raise CannotInfer(f"{call.name} at other places than one that is known")
+    return (source[0] + (values[0] if values else 1),)
+
+
+def _window(call: Call) -> Shape:
+    """A window of a whole number of points."""
+    points = call.size(0, "M")
+    if call.argument(1, "beta") is not None and call.shape(1, "beta"):
+        raise CannotInfer(f"{call.name} with an array of shapes")
+    return (max(points, 0) if isinstance(points, int) else points,)
+
+
 def _appended(call: Call) -> Shape:
     given = [call.shape(0, "arr"), call.shape(1, "values")]
     return _concatenated(given, call.constant(2, "axis"), call)
@@ -143,6 +161,12 @@ ARRANGING: dict[str, Rule] = {
     "numpy.kron":              Rule(_kronecker),
     "numpy.column_stack":      Rule(_columns),
     "numpy.append":            Rule(_appended),
+    "numpy.insert":            Rule(_inserted),
+    "numpy.bartlett":          Rule(_window, counts=(0, 1), counted=3),
+    "numpy.blackman":          Rule(_window, counts=(0, 1), counted=3),
+    "numpy.hamming":           Rule(_window, counts=(0, 1), counted=3),
+    "numpy.hanning":           Rule(_window, counts=(0, 1), counted=3),
+    "numpy.kaiser":            Rule(_window, counts=(0, 1), counted=3),
     "numpy.pad":               Rule(_padded),
     "numpy.meshgrid":          Rule(_grid),
 }

@@ -118,6 +118,17 @@ def _is_list_of_numbers(argument: Argument | None) -> bool:
     return isinstance(given, list | tuple) and all(type(one) in (int, float) for one in given)
 
 
+def _least_squares(call: Call) -> list[Shape]:
+    """Solutions, residuals (which may be none), the rank and the singular values."""
+    matrix, right = call.shape(0, "a"), call.shape(1, "b")
+    if len(matrix) != 2 or len(right) != 1 or not same(matrix[0], right[0], call.facts):
+        raise CannotInfer(f"{call.name} of these arrays")
+    call.argument(2, "rcond")
+    rows, columns = matrix
+    least = rows if call.facts.at_most(rows, columns) else columns
+    return [(columns,), (call.made(),), (), (least,)]
+
+
 def _length(call: Call) -> Shape:
     given = call.argument(0, "obj")
     if given is None or isinstance(given, Sequenced) or not shape_of(given):
@@ -139,6 +150,7 @@ COUNTING: dict[str, Rule] = {
     "numpy.union1d":             Rule(_of_sets, makes=True),
     "numpy.intersect1d":         Rule(_of_sets, makes=True),
     "numpy.setdiff1d":           Rule(_of_sets, makes=True),
+    "numpy.linalg.lstsq":        Rule(_least_squares, makes=True),
     "builtins.len":              Rule(_length, fails=False),
 }
 # fmt: on

@@ -21,6 +21,7 @@ from tests.support import odd_turns
 from tests.support.compare import check_lifetimes
 from tests.support.improved import Improved
 from ufuse.backends.numpy.llvm import background
+from ufuse.backends.numpy.report import LoggedCalls, Warner
 
 X = np.linspace(0.0, 1.0, 8)
 
@@ -82,6 +83,21 @@ def test_arrays_die_when_plain_ones_do(function: Callable[..., Any], backend: st
     check_lifetimes(
         function, ufuse.compile(function, backend=backend), lambda: (X.copy(),), calls=3
     )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_logged_warnings_keep_no_frame() -> None:
+    """A call of NumPy's whose warnings are issued later holds nothing of its caller, nor its arguments."""
+    x = np.ones(3)
+    seen = weakref.ref(x)
+    calls, warner = LoggedCalls(), Warner()
+    gc.disable()
+    try:
+        calls.call(warner, 0, None, np.floor_divide, x, np.zeros(3))
+        del x
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 def local_class(x: Any, seen: list[Any]) -> Any:

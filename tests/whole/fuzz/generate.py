@@ -375,6 +375,10 @@ def function(growth: Growth, depth: int) -> str:
         f"np.histogram({x}, 3)", f"np.cov({x})", f"np.average({x}, weights={y})", f"np.isin({x}, {y})", f"np.meshgrid({x}, {y})",
         f"np.select([{x} > 0, {y} > 0], [{x}, {o}])", f"np.take_along_axis({x}, np.argsort({x}, 0), 0)", f"np.lexsort(({x}, {y}))",
         f"np.column_stack(({x}, {y}))", f"np.tile({x}, (2, 1))", f"np.einsum('ij,kj->ik', {x}, {y})", f"np.argpartition({x}, 0)",
+        f"np.insert({x}, 0, {o})", f"np.insert({x}, -1, {y})", f"{x} * np.hanning(len({x}))", "np.kaiser(5, 14.0)",
+        f"np.linalg.lstsq({x}, {y}, rcond=None)", f"{x} * np.linspace(0, 1, 3)", f"{x} + np.array([1.0, 2.0, 3.0])",
+        f"{x} - np.tanh(np.linspace(-1, 1, 3))", f"np.interp({x}, np.linspace(0, 1, 5), np.arange(5.0) ** 2)",
+        f"{x} @ np.array([[1.0, 2.0], [3.0, 4.0]])", f"np.sqrt(np.array([-1.0, 4.0])) + {o}", f"np.array([1, 2, 3])[::-1] + {x}",
         f"np.unravel_index(np.argmax({x}), {x}.shape)", f"np.linalg.eigvalsh({x})",
         f"np.add({x}, {o}, dtype='f8')", f"np.add({x}, 1, where={x} > 0, out={x}.copy())", f"np.logical_not({x})",
     )  # fmt: skip
