@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ufuse.backends.numpy import _tiles, scalars
+from ufuse.backends.numpy.lean import lean_function
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.rules import Call
 from ufuse.graph import ops
@@ -117,7 +118,7 @@ def _whole(draft: Draft, node: Node) -> int:
             "getitem", (draft.slot(source), key), location=node.location, position=draft.position[node],
         )[0]  # fmt: skip
     name = node.attributes["function"]
-    function = OURS.get(name) or function_named(name)
+    function = OURS.get(name) or lean_function(node) or function_named(name)
     slots = [_argument(draft, spec, node) for spec in node.attributes.get("arguments", ())]
     keywords = {
         name: _argument(draft, spec, node) for name, spec in node.attributes.get("keywords", ())
