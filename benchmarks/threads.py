@@ -32,6 +32,7 @@ PROGRAMS = {
 }
 FREE, STOLEN = 1.5, 0.95  # the least that two threads are worth
 PAIRS = 25
+WARM_UPS = 5
 BUSY = "while True: pass"
 
 
@@ -130,7 +131,8 @@ def serve(name: str) -> None:
     program = LOOPS[f"{GROUP}.{name}"]
     size = PROGRAMS[name]
     compiled = program.decorated(ufuse.compile)
-    warm_up(compiled, program.make_args(size))
+    for _ in range(WARM_UPS):  # threads share nothing before there is better code
+        warm_up(compiled, program.make_args(size))
     print(flush=True)
     for _ in sys.stdin:
         print(seconds_of(compiled, lambda: program.make_args(size)), flush=True)
