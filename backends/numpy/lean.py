@@ -113,7 +113,10 @@ def _quantile_function(
     numbers = wanted if isinstance(wanted, tuple) else (wanted,)
     if not 1 <= len(numbers) <= MOST_WANTED or not all(0 <= one <= scale for one in numbers):
         return None
-    quantiles = np.true_divide(np.array(numbers, float), scale)
+    try:
+        quantiles = run_strictly("raise", np.true_divide, np.array(numbers, float), scale)
+    except ArithmeticError:
+        return None
     places = lru_cache(maxsize=16)(lambda length: _places(length, quantiles))
     is_one = not isinstance(wanted, tuple)
 

@@ -104,9 +104,9 @@ def integer(trace: Trace, value: Size) -> Symbol:
     if isinstance(value, int):
         return Constant(value)
     if made := trace.sizes.are_made(value):
-        if (length := trace.graph.lengths.get(str(value))) is not None:
-            return Number(length)
-        trace.sizes.refuse(made)
+        if str(value) not in trace.graph.long:
+            trace.sizes.refuse(made)
+        return Number(trace.graph.length(str(value)))
     example = trace.sizes.example(value)
     if max(abs(example), *(abs(factor) for _, factor in value.terms)) >= LARGEST_INT:
         raise GraphBreak("operator", "arithmetic with very large numbers")
@@ -228,12 +228,12 @@ def call_whole(
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
     if not isinstance(node.type, TupleType):
         if made is not None:
-            trace.graph.keep_length(made, node)
+            trace.graph.long.setdefault(made, node)
         return trace.graph.fresh(node)
     places = range(len(node.type.items))
     items = [trace.graph.node(ops.ITEM, (node,), {"index": place}) for place in places]
     if made is not None:
-        trace.graph.keep_length(made, next(one for one in items if _is_as_long(one, made)))
+        trace.graph.long.setdefault(made, next(one for one in items if _is_as_long(one, made)))
     return Tuple(tuple(map(trace.graph.fresh, items)))
 
 

@@ -57,7 +57,9 @@ class Draft:
         self._constants: dict[tuple[Any, ...], Node] = {}
         self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Node] = []  # whose id is a key
-        self.lengths: dict[str, Node] = {}  # those that values decide, by symbol
+        self.long: dict[
+            str, Node
+        ] = {}  # by the symbol of a length that values decide: what is so long
         self.picked: dict[Node, str] = {}  # these symbols, by the mask
 
     @contextmanager
@@ -136,23 +138,21 @@ class Draft:
         """A whole number as an operand."""
         if isinstance(value, int):
             return self.constant(value)
-        if (length := self.lengths.get(str(value))) is not None:
-            return length
+        if str(value) in self.long:
+            return self.length(str(value))
         key = ("size", value)
         if key not in self._constants:
             self._constants[key] = self.node(ops.SIZE, (), {"value": value}, may_raise=True)
         return self._constants[key]
 
-    def keep_length(self, name: str, node: Node) -> None:
-        """Have a number for the length of an array that values decide."""
-        if name in self.lengths:
-            return
+    def length(self, name: str) -> Node:
+        """A number for the length of an array that values decide; each time another one, as in Python."""
         attributes = {"function": LENGTH, "arguments": (0,), "keywords": ()}
-        self.lengths[name] = self.node(ops.CALL, (node,), attributes)
+        return self.node(ops.CALL, (self.long[name],), attributes)
 
     def assure(self, name: str, least: int) -> None:
         """Check that a length that values decide is no less: where it is, plain Python runs instead."""
-        nodes = self.lengths[name], self.constant(least)
+        nodes = self.length(name), self.constant(least)
         test = self.node(ops.SCALAR, nodes, {"operator": "ge"}, may_raise=True)
         self.node(ops.CHECK, (test,), {"expected": True}, may_raise=True)
 

@@ -109,8 +109,9 @@ def _number_test(native: Native) -> list[str]:
     return [*lines, f"%number.bad = or i1 {last}, false"]
 
 
-# A NaN that these make is that of an operand, or the one that the processor makes of an operation without a result.
-OF_ONE = frozenset(("square", "sqrt", "reciprocal", "negative"))
+# A NaN that these make is that of an operand, or the one that the processor makes of an operation without a result. Not
+# `reciprocal`: the code generator makes `-1 / x` of `-(1 / x)`, where a NaN keeps its sign.
+OF_ONE = frozenset(("square", "sqrt", "negative"))
 OF_TWO = frozenset(("add", "subtract", "multiply", "divide"))
 # Where one operand of these is a NaN, and the other is not the same, they are in doubt.
 EXTREMES = frozenset(("maximum", "minimum"))

@@ -63,6 +63,20 @@ def test_what_gives_other_bits_is_not_used() -> None:
     assert lean._checked(np.median, lambda a: 1 / 0, ()) is None
 
 
+@pytest.mark.parametrize("mode", ["raise", "warn"])
+@pytest.mark.filterwarnings("ignore")
+def test_quantiles_near_zero(mode: Any) -> None:
+    """NumPy divides by 100 in each call, and may warn of that."""
+
+    def tiny(x: Any) -> Any:
+        with np.errstate(all=mode):
+            return np.percentile(x, 7e-320)
+
+    compiled = ufuse.compile(tiny)
+    for _ in range(3):
+        check_same(tiny, compiled, lambda: (np.arange(5.0),))
+
+
 def test_only_known_quantiles() -> None:
     """Others are left to NumPy, with its errors."""
     assert lean._quantile_function(np.percentile, 101.0, 100) is None

@@ -198,6 +198,7 @@ def test_values_are_no_part_of_the_text() -> None:
 
 
 CHAINED = (
+    "reciprocal",
     *functions.OF_ONE,
     *functions.OF_TWO,
     *functions.EXTREMES,
@@ -252,6 +253,32 @@ def test_chains_over_nans(seed: int) -> None:
         if status == 0:
             for got, expected in zip(results, wanted, strict=True):
                 assert got.tobytes() == expected.tobytes()
+
+
+PAIRED = sorted({*CHAINED} - {"where", "greater"})
+
+
+@pytest.mark.parametrize("first", PAIRED)
+def test_pairs_over_nans(first: str) -> None:
+    """Each operation on what another one gives, in every order of operands: the code generator may make one of both."""
+    for second, char, places in product(PAIRED, "fd", ((1, 0), (0, 1), (2, 1), (1, 2), (0, 0))):
+        real = np.dtype(char)
+        operations = []
+        for output, name, other in ((3, first, places[0]), (4, second, places[1])):
+            ufunc = getattr(np, name)
+            loop = Loop("ufunc", name, (real,) * (ufunc.nin + 1), ufunc)
+            taken = (2 if output == 3 else 3, other)
+            if other == 0:
+                taken = taken[::-1]
+            operations.append(Operation(loop, taken if ufunc.nin == 2 else (max(taken),), output))
+        native = Native(((real, False), (real, True), (real, False)), tuple(operations), (4,))
+        arrays = [values(real, 35, 1), np.array([-2.5], real), values(real, 35, 2)]
+        (result,), status = call(native, arrays)
+        held = dict(enumerate(arrays))
+        for one in operations:
+            held[one.output] = eager(one.loop, [held[place] for place in one.inputs])
+        if status == 0:
+            assert result.tobytes() == held[4].tobytes(), (first, second, char, places)
 
 
 def test_nans_that_are_vouched_for() -> None:

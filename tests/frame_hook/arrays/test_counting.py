@@ -165,6 +165,20 @@ def test_text_and_laws() -> None:
             assert np.array_equal(got, wanted)
 
 
+def lengths(x, m):
+    y, z = x[m], x[m]
+    n = len(y)
+    return n, len(y), len(z), y.shape, n + len(z)
+
+
+def test_lengths_are_numbers_of_their_own() -> None:
+    """As in Python, where each `len` gives a new one."""
+    compiled = ufuse.compile(lengths)
+    x = np.arange(2000.0)
+    for limit in (500, 700):
+        check_same(lengths, compiled, lambda: (x, x > limit))  # noqa: B023
+
+
 DTYPES = ("?", "i1", "u2", "i4", "f2", "f4", "f8", "F", "D", "g", "G", "M8[s]", ">f8", ">i4", "O")
 
 
