@@ -178,3 +178,18 @@ def test_looking_for_pairs_warns_of_nothing(dtype: str, length: int) -> None:
         for _ in range(3):
             compiled(np.zeros(2 * length, dtype), y)
     assert not told
+
+
+@pytest.mark.parametrize("length", [3, 100, 4096, 4099, 4104, 4112, 8195, 12289])
+def test_a_last_tile_of_few_elements(length: int) -> None:
+    """By themselves NumPy's loops would not take them as vectors, and another one of two NaNs would live on."""
+
+    def program(x: Any, s: Any) -> Any:
+        return -x + s, -x * -s, s - -x, -(x * s)
+
+    compiled = ufuse.compile(program)
+    one, other = np.array([0xFFF8000000000AAA, 0x7FF8000000000BBB], np.uint64).view(float)
+    x = np.full(length, one)
+    for _ in range(3):
+        for got, wanted in zip(compiled(x, float(other)), program(x, float(other)), strict=True):
+            assert got.tobytes() == wanted.tobytes()

@@ -327,7 +327,8 @@ segment_total(const Tile *tile, const Segment *segment)
 
 /*
  * Whether the tile begins, for this segment, at a multiple of PHASE elements of one run of memory:
- * then NumPy's loop treats every element as it would in the whole array.
+ * then NumPy's loop treats every element as it would in the whole array. A few elements by
+ * themselves it treats otherwise.
  */
 static bool
 keeps_places(const Tile *tile, const Segment *segment)
@@ -337,7 +338,7 @@ keeps_places(const Tile *tile, const Segment *segment)
     npy_intp from = rows ? tile->first : tile->from, count = rows ? tile->count : tile->elements;
     bool last = tile->tile == run->tiles - 1;
     if (run->withholds || segment->mixes_rows || from % PHASE != 0 ||
-        (count % PHASE != 0 && !last)) {
+        (count % PHASE != 0 && !last) || (from > 0 && count < FEW)) {
         return false;
     }
     for (int i = 0; i < 2; i++) {

@@ -25,6 +25,7 @@ enum {
     MAX_ARGUMENTS = 64, /* of a loop */
     MAX_ITEM = 32,      /* bytes of the largest element, complex long double */
     PHASE = 64,         /* tile boundaries are multiples of this many elements */
+    FEW = 16,           /* elements, of which NumPy's loops may take none as vectors */
 };
 
 /* NumPy's own numbering of the flags, that of `np.errstate`'s callbacks. */
