@@ -31,7 +31,7 @@ PROGRAMS = {
     "heat_3d_slices": 100,
 }
 FREE, STOLEN = 1.5, 0.95  # the least that two threads are worth
-PAIRS = 25
+PAIRS = 45
 WARM_UPS = 5
 BUSY = "while True: pass"
 
