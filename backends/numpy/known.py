@@ -7,6 +7,7 @@ floating-point flag.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -45,12 +46,10 @@ def _is_of_constants(node: Node) -> bool:
     type_ = node.type
     if not isinstance(type_, ArrayType) or type_.scalar or type_.device:
         return False
-    size = 1
-    for length in type_.shape:
-        if not isinstance(length, int):
-            return False
-        size *= length
-    if size > LARGEST or not all(one.op is ops.CONST for one in node.inputs):
+    lengths = [length for length in type_.shape if isinstance(length, int)]
+    if len(lengths) < len(type_.shape) or math.prod(lengths) > LARGEST:
+        return False
+    if not all(one.op is ops.CONST for one in node.inputs):
         return False
     if node.op.kind is Kind.CALL:
         return not node.attributes.get("writes")

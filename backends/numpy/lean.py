@@ -38,7 +38,7 @@ def lean_function(node: Node) -> Function | None:
     ):
         return None
     if name == "numpy.median" and arguments == (0,):
-        return _checked(np.median, _median, ())
+        return _median_function()
     if name in SCALES and len(arguments) == 2 and arguments[0] == 0:
         wanted = _constant(arguments[1])
         if wanted is not None:
@@ -64,6 +64,11 @@ def _constant(spec: Any) -> float | tuple[float, ...] | None:
 
 
 # Medians
+
+
+@lru_cache(maxsize=1)
+def _median_function() -> Function | None:
+    return _checked(np.median, _median, ())
 
 
 def _median(a: np.ndarray) -> Any:
@@ -106,6 +111,7 @@ def _places(length: int, quantiles: np.ndarray) -> Places:
     return Places(parts, tuple(around))
 
 
+@lru_cache(maxsize=256)
 def _quantile_function(
     own: Function, wanted: float | tuple[float, ...], scale: int
 ) -> Function | None:
@@ -113,6 +119,8 @@ def _quantile_function(
     numbers = wanted if isinstance(wanted, tuple) else (wanted,)
     if not 1 <= len(numbers) <= MOST_WANTED or not all(0 <= one <= scale for one in numbers):
         return None
+    if any(math.copysign(1, one) < 0 for one in numbers):
+        return None  # -0.0, which finds what is kept for 0.0, and gives other zeros
     try:
         quantiles = run_strictly("raise", np.true_divide, np.array(numbers, float), scale)
     except ArithmeticError:
@@ -155,10 +163,9 @@ def _checked(own: Function, lean: Function, more: tuple[Any, ...]) -> Function |
 
 @lru_cache(maxsize=1)
 def _vectors() -> Sequence[np.ndarray]:
-    rng = np.random.default_rng(0)
     found = []
     for length in LENGTHS:
-        x = rng.normal(size=length)
+        x = 2 * np.sin(17.3 * np.arange(1, length + 1) ** 2)  # `np.random` takes 10 ms to import
         found += [x, np.round(x), np.where(x > 0, 0.0, -0.0), x * 1e200]
     return found
 

@@ -56,7 +56,7 @@ def _best_made(nest: Nest) -> Callable[..., object] | None:
     made: Any = _made(nest, _tuned)
     if made is not None and made.improver is not None:
         _improve(nest, made)
-        made.improver = _improver(nest, is_alone=True, wraps=True) if _may_share(nest) else None
+        made.improver = _improver(nest) if _may_share(nest) else None
     return cast("Callable[..., object] | None", made)
 
 
@@ -74,9 +74,9 @@ def _made(
         made.tuner = _later(partial(_tune, nest))
     kept = nests.kept_improvement(nest)
     if kept is not None:
-        made.improve(*kept, _next_improver(nest, is_alone=True, wraps=True))
+        made.improve(*kept, _next_improver(nest))
     if kept is None or _may_share(nest):
-        made.improver = _improver(nest, is_alone=True, wraps=True)
+        made.improver = _improver(nest)
     return cast("Callable[..., object]", made)
 
 
@@ -120,7 +120,9 @@ def _shared(nest: Nest, made: Any, *, is_alone: bool, wraps: bool) -> tuple[Any,
     return tuple(_object(*loop) for loop in loops)
 
 
-def _improver(nest: Nest, *, is_alone: bool, wraps: bool) -> Callable[[tuple[Any]], object]:
+def _improver(
+    nest: Nest, *, is_alone: bool = True, wraps: bool = True
+) -> Callable[[tuple[Any]], object]:
     """What begins to improve a nest."""
     return _later(partial(_improve, nest, is_alone=is_alone, wraps=wraps))
 
@@ -175,11 +177,11 @@ def _improve(nest: Nest, made: Any, *, is_alone: bool = True, wraps: bool = True
 
 
 def _next_improver(
-    nest: Nest, *, is_alone: bool, wraps: bool
+    nest: Nest, *, is_alone: bool = True, wraps: bool = True
 ) -> Callable[[tuple[Any]], object] | None:
     """What improves a nest whose better code was given up."""
     if wraps and any(one.op == "mod" for block in nest.blocks for one in block.instructions):
-        return _improver(nest, is_alone=True, wraps=False)
+        return _improver(nest, wraps=False)
     return _improver(nest, is_alone=False, wraps=False) if is_alone else None
 
 

@@ -226,15 +226,18 @@ def call_whole(
         attributes["sizes"] = (made,)
     fails = may_raise and may_fail(function)
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
-    if not isinstance(node.type, TupleType):
-        if made is not None:
-            trace.graph.long.setdefault(made, node)
-        return trace.graph.fresh(node)
-    places = range(len(node.type.items))
-    items = [trace.graph.node(ops.ITEM, (node,), {"index": place}) for place in places]
+    is_tuple = isinstance(node.type, TupleType)
+    items = _items(trace, node) if is_tuple else [node]
     if made is not None:
         trace.graph.long.setdefault(made, next(one for one in items if _is_as_long(one, made)))
-    return Tuple(tuple(map(trace.graph.fresh, items)))
+    found = tuple(map(trace.graph.fresh, items))
+    return Tuple(found) if is_tuple else found[0]
+
+
+def _items(trace: Trace, node: Node) -> list[Node]:
+    assert isinstance(node.type, TupleType)
+    places = range(len(node.type.items))
+    return [trace.graph.node(ops.ITEM, (node,), {"index": place}) for place in places]
 
 
 def _is_as_long(node: Node, name: str) -> bool:

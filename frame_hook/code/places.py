@@ -5,10 +5,12 @@ from __future__ import annotations
 import linecache
 import re
 import sysconfig
-import tokenize
 from functools import lru_cache
+from importlib.util import decode_source
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
+
+import numpy as np
 
 from ufuse.frame_hook.code.instructions import Instruction, flow, instructions
 from ufuse.frame_hook.code.kept_builtins import KEPT
@@ -119,8 +121,9 @@ def _line_of(file: str, line: int) -> str:
 @lru_cache(maxsize=64)
 def _lines_of(file: str) -> list[str]:
     try:
-        with tokenize.open(file) as opened:
-            return opened.readlines()
+        # In one call, which an interrupt cannot leave with the file open.
+        data = np.fromfile(file, np.uint8).tobytes()
+        return decode_source(data).split("\n")
     except (OSError, SyntaxError, ValueError):  # there is no such file, or it is no text
         return []
 

@@ -57,10 +57,9 @@ class Draft:
         self._constants: dict[tuple[Any, ...], Node] = {}
         self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Node] = []  # whose id is a key
-        self.long: dict[
-            str, Node
-        ] = {}  # by the symbol of a length that values decide: what is so long
-        self.picked: dict[Node, str] = {}  # these symbols, by the mask
+        # By the symbol of a length that values decide, what is so long; these symbols, by the mask.
+        self.long: dict[str, Node] = {}
+        self.picked: dict[Node, str] = {}
 
     @contextmanager
     def warned_at(self, place: Location | None) -> Iterator[None]:

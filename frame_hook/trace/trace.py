@@ -37,6 +37,7 @@ ABSENT: Any = object()
 
 
 def _assure(graph: weakref.ref[Draft], name: str, least: int) -> None:
+    """As `Draft.assure`: a draft holds its sizes, and a cycle would keep what it holds until the next collection."""
     found = graph()
     assert found is not None
     found.assure(name, least)

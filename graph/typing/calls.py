@@ -523,7 +523,6 @@ CALLS: dict[str, Rule] = {
     **GATHERING,
 }
 REFUSED: dict[str, str] = {
-    "numpy.where":           "with a condition alone, the size of its result depends on values",
     "numpy.diagonal":        "its result is a view that cannot be written",
     "numpy.ndarray.diagonal": "its result is a view that cannot be written",
     "numpy.ndarray.tolist":  "its result is a list",

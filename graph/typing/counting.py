@@ -32,12 +32,16 @@ def _is_of(argument: Argument | None, kinds: str) -> bool:
     return isinstance(type_, ArrayType) and not type_.scalar and type_.dtype.kind in kinds
 
 
-def _places(call: Call) -> list[Shape]:
-    """Of what is not zero, an array for each axis."""
+def _axes(call: Call) -> int:
     shape = call.shape(0, "a")
     if not shape:
         raise CannotInfer(f"{call.name} of a number")
-    return [(call.made(),)] * len(shape)
+    return len(shape)
+
+
+def _places(call: Call) -> list[Shape]:
+    """Of what is not zero, an array for each axis."""
+    return [(call.made(),)] * _axes(call)
 
 
 def _flat_places(call: Call) -> Shape:
@@ -46,10 +50,7 @@ def _flat_places(call: Call) -> Shape:
 
 
 def _rows_of_places(call: Call) -> Shape:
-    shape = call.shape(0, "a")
-    if not shape:
-        raise CannotInfer(f"{call.name} of a number")
-    return (call.made(), len(shape))
+    return (call.made(), _axes(call))
 
 
 def _compressed(call: Call) -> Shape:

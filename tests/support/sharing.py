@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
+import ufuse
+from tests.support.native_loops import loops_of, native_turns
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy import nests as makers
 from ufuse.backends.numpy.llvm import nest_share
@@ -27,6 +31,22 @@ def always_shared(threads: int | None = None) -> Iterator[None]:
     finally:
         _tiles.share_statements(*before)
         _tiles.set_threads(count)
+
+
+def shared_turns(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> int:
+    """Compare a function with itself compiled; how many turns threads shared in calls of its own."""
+    assert native_turns(function, make) > 0
+    compiled = ufuse.compile(function)
+    for _ in range(6):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiled(*make())
+    return sum(loop.shared for loop in loops_of(compiled))
+
+
+def numbers(*shape: int) -> np.ndarray:
+    """Ordinary numbers."""
+    return np.random.default_rng(0).random(shape)
 
 
 def in_python_threads(call: Callable[[], bytes], times: int) -> set[bytes]:

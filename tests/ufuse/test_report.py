@@ -297,6 +297,25 @@ def test_break_as_text() -> None:
     )
 
 
+def test_an_interrupt_leaves_no_file_open(tmp_path: Path) -> None:
+    """It may come as soon as a file of the user's is open, of which Python would then warn."""
+    file = tmp_path / "model.py"
+    file.write_bytes(b"# coding: latin-1\r\n  name = '\xe9\x0c'\r\n")
+
+    def interrupt(_: object, event: str, what: object) -> None:
+        if event == "c_return" and what in (open, os.open, np.fromfile):
+            raise KeyboardInterrupt
+
+    sys.setprofile(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            places.source_line(str(file), 2)
+    finally:
+        sys.setprofile(None)
+    assert places.source_line(str(file), 2) == "name = '\xe9\x0c'"
+    assert places.source_line(str(file), 4) == places.source_line("<nowhere>", 1) == ""
+
+
 # Log and environment
 
 

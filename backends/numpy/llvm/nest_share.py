@@ -11,7 +11,7 @@ FEWEST_TURNS = 64  # of a loop of which C is asked; what it asks itself takes le
 
 def emit_share(body: Body, one: Instruction) -> str:
     """Whether C has done all turns of a loop; a doubt where one of them was in doubt."""
-    (share,) = one.attributes
+    number, share = one.attributes
     before, asking, asked, done, following = (body.label() for _ in range(5))
     left = body.get(share.left, I64)
     are_many = body.add_new(f"icmp sge i64 {left}, {FEWEST_TURNS}")
@@ -23,7 +23,7 @@ def emit_share(body: Body, one: Instruction) -> str:
     ]
     known, body.known = body.known, body.known.copy()
     _put(body, share, left)
-    verdict = body.call("helper.share", "i32", f"i64 {share.number}, ptr %arrays, ptr %shared")
+    verdict = body.call("helper.share", "i32", f"i64 {number}, ptr %arrays, ptr %shared")
     body.doubt_if(body.add_new(f"icmp slt i32 {verdict}, 0"))
     is_done = body.add_new(f"icmp ne i32 {verdict}, 0")
     body.lines += [

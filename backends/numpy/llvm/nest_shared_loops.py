@@ -41,29 +41,26 @@ KIND_OF = {type_: kind for kind, type_ in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class SharedLoop:
-    """A loop as a nest of its own.
+class Share:
+    """What goes into the nest of a loop, and what comes out; the instruction `share` has it.
 
     `cells`: for each of that nest's the variable that it begins with, or a constant; the last one, `turns`, is not
     among them. `changed`: what variables are behind the loop, by the numbers of cells. `left`: the variable that says
-    how many turns there are. `step`: the step of the first iterator, where that is known.
+    how many turns there are.
     """
 
-    nest: Nest
     cells: tuple[str | int, ...]
     changed: tuple[tuple[int, str], ...]
     left: str
-    step: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """What the instruction `share` has, beside the nest that C finds under a number."""
+class SharedLoop:
+    """A loop as a nest of its own. `step`: that of its first iterator, where it is known."""
 
-    number: int
-    cells: tuple[str | int, ...]
-    changed: tuple[tuple[int, str], ...]
-    left: str
+    nest: Nest
+    share: Share
+    step: int | None
 
 
 def with_shared_loops(nest: Nest) -> tuple[Nest, tuple[SharedLoop, ...]]:
@@ -72,8 +69,8 @@ def with_shared_loops(nest: Nest) -> tuple[Nest, tuple[SharedLoop, ...]]:
     blocks: list[Block] = []
     for block in nest.blocks:
         blocks += [
-            _front(block, place, one)
-            for place, (header, _, one) in enumerate(found)
+            _front(block, number, one.share)
+            for number, (header, _, one) in enumerate(found)
             if header == block.label
         ]
         led = {
@@ -84,11 +81,10 @@ def with_shared_loops(nest: Nest) -> tuple[Nest, tuple[SharedLoop, ...]]:
     return replace(nest, blocks=tuple(blocks)), tuple(one for *_, one in found)
 
 
-def _front(header: Block, place: int, loop: SharedLoop) -> Block:
-    """The block in front of a loop."""
+def _front(header: Block, number: int, share: Share) -> Block:
+    """The block in front of a loop, whose nest C finds under a number."""
     result = Value(0, I1)
-    share = Share(place, loop.cells, loop.changed, loop.left)
-    instruction = Instruction("share", (), result, (share,))
+    instruction = Instruction("share", (), result, (number, share))
     _, behind = header.end.targets
     return Block(
         f"{header.label}.share", (instruction,), End("branch", (behind, header.label), result)
@@ -104,7 +100,8 @@ class _Finder:
         self._loops: dict[str, set[str]] = {}
         for header, labels in self._flow.loops_by_header():
             self._loops.setdefault(header, set()).update(labels)
-        self._live = _live(nest, self._flow)
+        ends = {"leave": {cell.name for cell in nest.cells}, "doubt": {TURNS}}
+        self._live = _live([self._flow.blocks[label] for label in self._flow.order], ends)
 
     def found(self) -> list[tuple[str, set[str], SharedLoop]]:
         """The headers of these loops, and their blocks."""
@@ -185,7 +182,7 @@ class _Loop:
             if name.endswith(NEXT) and sets.count(name) == 1 and self._step(name) is not None
         ]
         self._changed = set(sets)
-        self._needed = _live_in(self._blocks, header)
+        self._needed = _live(self._blocks, {})[header]
         self._live = live
         self._types = {one.name: one.type for one in (*nest.cells, *nest.others)}
         self._next_value = 1 + max(
@@ -225,7 +222,8 @@ class _Loop:
             return None
         cells, changed = self._cells(kept)
         step = self._step(self._iterators[0] + NEXT)
-        return SharedLoop(nest, cells, changed, self._left, step if isinstance(step, int) else None)
+        share = Share(cells, changed, self._left)
+        return SharedLoop(nest, share, step if isinstance(step, int) else None)
 
     def _array_slots(self) -> Iterator[ArraySlot]:
         stored = {
@@ -324,42 +322,23 @@ def _written(one: Instruction) -> Iterator[int]:
         yield one.attributes[-1].array
 
 
-def _live(nest: Nest, flow: Flow) -> dict[str, set[str]]:
-    """For each block the variables whose values may be read from its beginning on."""
-    results = {cell.name for cell in nest.cells}
-    live: dict[str, set[str]] = {label: set() for label in flow.order}
-    changes = True
-    while changes:
-        changes = False
-        for label in reversed(flow.order):
-            block = flow.blocks[label]
-            after = (
-                {TURNS}
-                if block.end.kind == "doubt"
-                else results
-                if block.end.kind == "leave"
-                else set()
-            )
-            found = _read_in(block, after.union(*(live[target] for target in block.end.targets)))
-            if found != live[label]:
-                live[label], changes = found, True
-    return live
+def _live(blocks: list[Block], ends: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """For each block the variables whose values may be read from its beginning on.
 
-
-def _live_in(blocks: list[Block], header: str) -> set[str]:
-    """The variables that a loop may read before it sets them."""
+    `ends`: those that may be read behind an end of a kind. Behind blocks that are not given nothing is read.
+    """
     live: dict[str, set[str]] = {block.label: set() for block in blocks}
     changes = True
     while changes:
         changes = False
         for block in reversed(blocks):
-            after: set[str] = set().union(
+            after = ends.get(block.end.kind, set()).union(
                 *(live.get(target, set()) for target in block.end.targets)
             )
             found = _read_in(block, after)
             if found != live[block.label]:
                 live[block.label], changes = found, True
-    return live[header]
+    return live
 
 
 def _read_in(block: Block, after: set[str]) -> set[str]:

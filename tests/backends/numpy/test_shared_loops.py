@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,7 +19,13 @@ pytest.importorskip("llvmlite")
 import ufuse
 from tests.support.alarms import AlarmError, on_alarm
 from tests.support.native_loops import loops_of, native_turns
-from tests.support.sharing import always_shared, in_python_threads, loops_shared_at_once
+from tests.support.sharing import (
+    always_shared,
+    in_python_threads,
+    loops_shared_at_once,
+    numbers,
+    shared_turns,
+)
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
 
@@ -32,22 +37,6 @@ def all_are_shared() -> Iterator[None]:
     """Threads share whatever they can, from the first call on."""
     with always_shared(threads=3), loops_shared_at_once():
         yield
-
-
-def shared_turns(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> int:
-    """Compare a function with itself compiled; how many turns threads shared in calls of its own."""
-    assert native_turns(function, make) > 0
-    compiled = ufuse.compile(function)
-    for _ in range(6):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compiled(*make())
-    return sum(loop.shared for loop in loops_of(compiled))
-
-
-def numbers(*shape: int) -> np.ndarray:
-    """Ordinary numbers."""
-    return np.random.default_rng(0).random(shape)
 
 
 def grids() -> tuple[np.ndarray, np.ndarray]:
@@ -335,13 +324,15 @@ def test_results_are_read_in_the_order_of_cells() -> None:
         compiled(*grids())
     (nest,) = next(loop.nests for loop in loops_of(compiled) if loop.nests)
     changed, loops = with_shared_loops(nest)
-    (share,) = [
-        one.attributes[0]
+    ((number, share),) = [
+        one.attributes
         for block in changed.blocks
         for one in block.instructions
         if one.op == "share"
     ]
     (loop,) = loops
+    assert number == 0
+    assert share == loop.share
     assert len(share.cells) == len(loop.nest.cells) - 1
     names = {name for _, name in share.changed}
     assert {"y", "k", "i"} <= names

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import signal
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +21,7 @@ import ufuse
 from tests.support.alarms import on_alarm
 from tests.support.native_loops import loops_of, native_turns
 from tests.support.nest_code import Code, array, number
-from tests.support.sharing import always_shared, in_python_threads
+from tests.support.sharing import always_shared, in_python_threads, numbers, shared_turns
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_independence import OwnPart, outermost_turn, own_parts
 from ufuse.graph.nest import RangeSlot
@@ -36,22 +35,6 @@ def all_are_shared() -> Iterator[None]:
     """Threads share whatever they can."""
     with always_shared(threads=3):
         yield
-
-
-def shared_turns(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> int:
-    """Compare a function with itself compiled; how many turns threads shared in calls of its own."""
-    assert native_turns(function, make) > 0
-    compiled = ufuse.compile(function)
-    for _ in range(6):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compiled(*make())
-    return sum(loop.shared for loop in loops_of(compiled))
-
-
-def numbers(*shape: int) -> np.ndarray:
-    """Ordinary numbers."""
-    return np.random.default_rng(0).random(shape)
 
 
 def arrays() -> tuple[np.ndarray, np.ndarray]:

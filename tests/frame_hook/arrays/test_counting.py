@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -222,6 +224,38 @@ def test_masks_that_do_not_fit() -> None:
             _tiles.chosen(np.arange(3.0), np.ones(shape, bool))
     with pytest.raises(TypeError):
         _tiles.chosen(np.arange(3.0))  # type: ignore[call-arg]
+
+
+def test_another_thread_changes_what_is_counted() -> None:
+    """Each element that is found is one of the array, in order; or the error is what NumPy's `nonzero` raises."""
+    mask, numbers = np.zeros(1 << 20, bool), np.zeros(1 << 20, int)
+    x, is_over = np.arange(len(mask)), threading.Event()
+
+    def change() -> None:
+        while not is_over.is_set():
+            for value in (True, False):
+                np.copyto(mask, value)
+                np.copyto(numbers, value)
+
+    threads, interval = [threading.Thread(target=change) for _ in range(2)], sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)  # so that it changes them while they are looked at
+    for one in threads:
+        one.start()
+    try:
+        for _ in range(200):
+            for call, given in ((_tiles.chosen, (x, mask)), (_tiles.flat_nonzero, (numbers,))):
+                try:
+                    found = call(*given)
+                except RuntimeError as error:
+                    assert "changed during function execution" in str(error)  # noqa: PT017
+                    continue
+                assert np.all(found[1:] > found[:-1])
+                assert len(found) == 0 or 0 <= found[0] <= found[-1] < len(x)
+    finally:
+        sys.setswitchinterval(interval)
+        is_over.set()
+        for one in threads:
+            one.join()
 
 
 def test_computed_places() -> None:

@@ -7,11 +7,25 @@
 
 enum {
     NEAR = 8, /* elements of a mask that are looked at once */
-    FAR = 32,
+    FAR = 4 * NEAR,
     MANY = 1 << 13, /* booleans, of which NumPy's own loop finds the places as fast */
 };
 
 static const uint64_t ALL = 0x0101010101010101;
+
+typedef struct {
+    uint64_t half[2];
+} Wide;
+
+/* Types of elements, by how many bytes they have. */
+#define NUMBERS(X)                                                                                 \
+    X(1, uint8_t)                                                                                  \
+    X(2, uint16_t)                                                                                 \
+    X(4, uint32_t)                                                                                 \
+    X(8, uint64_t)
+#define ELEMENTS(X)                                                                                \
+    NUMBERS(X)                                                                                     \
+    X(16, Wide)
 
 /* Eight elements of a mask. */
 static inline uint64_t
@@ -48,8 +62,8 @@ count_chosen(const char *mask, npy_intp size)
 static inline npy_intp
 skip_others(const char *mask, npy_intp i, npy_intp size)
 {
-    while (i + FAR <= size && (word_at(mask, i) | word_at(mask, i + 8) | word_at(mask, i + 16) |
-                               word_at(mask, i + 24)) == 0) {
+    while (i + FAR <= size && (word_at(mask, i) | word_at(mask, i + NEAR) |
+                               word_at(mask, i + 2 * NEAR) | word_at(mask, i + 3 * NEAR)) == 0) {
         i += FAR;
     }
     while (i + NEAR <= size && word_at(mask, i) == 0) {
@@ -58,10 +72,13 @@ skip_others(const char *mask, npy_intp i, npy_intp size)
     return i;
 }
 
-/* Elements of each width: `count` are chosen, and nothing is stored behind them. */
-#define CHOOSING(NAME, TYPE)                                                                       \
-    static void choose_##NAME(TYPE *to, const TYPE *from, const char *mask, npy_intp size,         \
-                              npy_intp count)                                                      \
+/*
+ * Elements of each width: `count` are chosen, and nothing is stored behind them. Returns how many
+ * were: fewer where another thread has changed the mask since they were counted.
+ */
+#define CHOOSE(WIDTH, TYPE)                                                                        \
+    static npy_intp choose_##WIDTH(TYPE *to, const TYPE *from, const char *mask, npy_intp size,    \
+                                   npy_intp count)                                                 \
     {                                                                                              \
         npy_intp i = 0, done = 0;                                                                  \
         while (count - done >= NEAR) {                                                             \
@@ -80,20 +97,14 @@ skip_others(const char *mask, npy_intp i, npy_intp size)
                 done += mask[i] != 0;                                                              \
             }                                                                                      \
         }                                                                                          \
-        for (; done < count; i++) {                                                                \
+        for (; done < count && i < size; i++) {                                                    \
             to[done] = from[i];                                                                    \
             done += mask[i] != 0;                                                                  \
         }                                                                                          \
+        return done;                                                                               \
     }
-typedef struct {
-    uint64_t half[2];
-} Wide;
-CHOOSING(1, uint8_t)
-CHOOSING(2, uint16_t)
-CHOOSING(4, uint32_t)
-CHOOSING(8, uint64_t)
-CHOOSING(16, Wide)
-#undef CHOOSING
+ELEMENTS(CHOOSE)
+#undef CHOOSE
 
 static bool
 is_dense(PyArrayObject *array)
@@ -113,10 +124,22 @@ is_simple(PyObject *array, PyObject *mask)
     int axes = PyArray_NDIM(elements);
     npy_intp width = PyArray_ITEMSIZE(elements);
     return is_dense(elements) && is_dense(chosen) && PyArray_TYPE(chosen) == NPY_BOOL &&
-           PyTypeNum_ISNUMBER(PyArray_TYPE(elements)) | (PyArray_TYPE(elements) == NPY_BOOL) &&
+           (PyTypeNum_ISNUMBER(PyArray_TYPE(elements)) || PyArray_TYPE(elements) == NPY_BOOL) &&
            axes > 0 && axes == PyArray_NDIM(chosen) &&
            PyArray_CompareLists(PyArray_DIMS(elements), PyArray_DIMS(chosen), axes) &&
            (width == 1 || width == 2 || width == 4 || width == 8 || width == 16);
+}
+
+/*
+ * Another thread has set elements to zero since they were counted. What NumPy's `nonzero` raises;
+ * its masks leave memory that nobody wrote.
+ */
+static PyObject *
+have_changed(void)
+{
+    PyErr_SetString(PyExc_RuntimeError,
+                    "number of non-zero array elements changed during function execution.");
+    return NULL;
 }
 
 /* `array[mask]`. */
@@ -141,62 +164,56 @@ chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
         return NULL;
     }
     void *to = PyArray_DATA(made), *from = PyArray_DATA(array);
+    npy_intp done = 0;
     switch (width) {
-#define CHOOSING(NAME, TYPE)                                                                       \
-    case NAME:                                                                                     \
-        choose_##NAME((TYPE *)to, (const TYPE *)from, mask, size, wanted);                         \
+#define CHOOSE(WIDTH, TYPE)                                                                        \
+    case WIDTH:                                                                                    \
+        done = choose_##WIDTH((TYPE *)to, (const TYPE *)from, mask, size, wanted);                 \
         break;
-        CHOOSING(1, uint8_t)
-        CHOOSING(2, uint16_t)
-        CHOOSING(4, uint32_t)
-        CHOOSING(8, uint64_t)
-        CHOOSING(16, Wide)
-#undef CHOOSING
+        ELEMENTS(CHOOSE)
+#undef CHOOSE
+    }
+    if (done < wanted) {
+        Py_DECREF(made);
+        return have_changed();
     }
     return (PyObject *)made;
 }
 
-/* Places of elements that are not zero, of each width. Of floats the sign does not count. */
-#define PLACING(NAME, TYPE)                                                                        \
-    static void place_##NAME(npy_intp *to, const TYPE *from, npy_intp count, int shift)            \
+/*
+ * Elements of each width that are not zero: how many there are, and their places, as `choose` has
+ * elements. Of floats the sign does not count.
+ */
+#define COUNT_AND_PLACE(WIDTH, TYPE)                                                               \
+    static npy_intp count_##WIDTH(const TYPE *from, npy_intp size, int shift)                      \
     {                                                                                              \
-        npy_intp i = 0, done = 0;                                                                  \
-        while (count - done >= NEAR) {                                                             \
-            for (npy_intp end = i + NEAR; i < end; i++) {                                          \
-                to[done] = i;                                                                      \
-                done += (TYPE)(from[i] << shift) != 0;                                             \
-            }                                                                                      \
+        if (WIDTH == 1) {                                                                          \
+            return count_chosen((const char *)from, size);                                         \
         }                                                                                          \
-        for (; done < count; i++) {                                                                \
-            to[done] = i;                                                                          \
-            done += (TYPE)(from[i] << shift) != 0;                                                 \
-        }                                                                                          \
-    }
-PLACING(1, uint8_t)
-PLACING(2, uint16_t)
-PLACING(4, uint32_t)
-PLACING(8, uint64_t)
-#undef PLACING
-
-#define COUNTING(NAME, TYPE)                                                                       \
-    static npy_intp count_##NAME(const TYPE *from, npy_intp size, int shift)                       \
-    {                                                                                              \
         npy_intp count = 0;                                                                        \
         for (npy_intp i = 0; i < size; i++) {                                                      \
             count += (TYPE)(from[i] << shift) != 0;                                                \
         }                                                                                          \
         return count;                                                                              \
+    }                                                                                              \
+    static npy_intp place_##WIDTH(npy_intp *to, const TYPE *from, npy_intp size, npy_intp count,   \
+                                  int shift)                                                       \
+    {                                                                                              \
+        npy_intp i = 0, done = 0;                                                                  \
+        while (count - done >= NEAR && i + NEAR <= size) {                                         \
+            for (npy_intp end = i + NEAR; i < end; i++) {                                          \
+                to[done] = i;                                                                      \
+                done += (TYPE)(from[i] << shift) != 0;                                             \
+            }                                                                                      \
+        }                                                                                          \
+        for (; done < count && i < size; i++) {                                                    \
+            to[done] = i;                                                                          \
+            done += (TYPE)(from[i] << shift) != 0;                                                 \
+        }                                                                                          \
+        return done;                                                                               \
     }
-COUNTING(2, uint16_t)
-COUNTING(4, uint32_t)
-COUNTING(8, uint64_t)
-#undef COUNTING
-
-static npy_intp
-count_1(const uint8_t *from, npy_intp size, int Py_UNUSED(shift))
-{
-    return count_chosen((const char *)from, size);
-}
+NUMBERS(COUNT_AND_PLACE)
+#undef COUNT_AND_PLACE
 
 /* A vector whose elements lie side by side, and are numbers that are zero where their bits are. */
 static bool
@@ -237,18 +254,15 @@ places(PyArrayObject *vector)
 {
     const void *from = PyArray_DATA(vector);
     int shift = PyTypeNum_ISFLOAT(PyArray_TYPE(vector));
-    npy_intp size = PyArray_SIZE(vector), shape[2] = {0, 1};
+    npy_intp size = PyArray_SIZE(vector), shape[2] = {0, 1}, done = 0;
     npy_intp width = PyArray_ITEMSIZE(vector);
     switch (width) {
-#define PLACING(NAME, TYPE)                                                                        \
-    case NAME:                                                                                     \
-        shape[0] = count_##NAME((const TYPE *)from, size, shift);                                  \
+#define COUNT(WIDTH, TYPE)                                                                         \
+    case WIDTH:                                                                                    \
+        shape[0] = count_##WIDTH((const TYPE *)from, size, shift);                                 \
         break;
-        PLACING(1, uint8_t)
-        PLACING(2, uint16_t)
-        PLACING(4, uint32_t)
-        PLACING(8, uint64_t)
-#undef PLACING
+        NUMBERS(COUNT)
+#undef COUNT
     }
     PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);
     npy_intp bytes = shape[0] * (npy_intp)sizeof(npy_intp);
@@ -258,15 +272,16 @@ places(PyArrayObject *vector)
     }
     npy_intp *to = PyArray_DATA(matrix);
     switch (width) {
-#define PLACING(NAME, TYPE)                                                                        \
-    case NAME:                                                                                     \
-        place_##NAME(to, (const TYPE *)from, shape[0], shift);                                     \
+#define PLACE(WIDTH, TYPE)                                                                         \
+    case WIDTH:                                                                                    \
+        done = place_##WIDTH(to, (const TYPE *)from, size, shape[0], shift);                       \
         break;
-        PLACING(1, uint8_t)
-        PLACING(2, uint16_t)
-        PLACING(4, uint32_t)
-        PLACING(8, uint64_t)
-#undef PLACING
+        NUMBERS(PLACE)
+#undef PLACE
+    }
+    if (done < shape[0]) {
+        Py_DECREF(matrix);
+        return have_changed();
     }
     return column_of(matrix);
 }
