@@ -176,6 +176,8 @@ class Session:
                 record.resting ^= {position}
                 cache.drop_resume(position)
             self._pass_over_loops(cache, record)
+            if made is not None and cache.entries(position):
+                self._learn_from(cache, position, cache.entries(position), state, record)
             if found is not None:
                 return found
         if position != 0 and self._is_loop_alone(code) and not record.begins:

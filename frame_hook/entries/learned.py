@@ -65,8 +65,8 @@ class Visits:
     many calls of the function there were before the last of these, `called` how long they took. `mean` is what the loop
     takes in a call, about, `unseen` what it took in all those in which it was not seen. `vain_ends` counts visits with
     no turn left since a trace from there came to nothing, `waits` how often it waited for a loop around it, or for its
-    first turn, `failures` tries to read it. `is_settled`: it gets no more nests than it has. `refused` says why it has
-    none.
+    first turn, `failures` tries to read it. `unread`: the types of the frame's values with which it is not read, though
+    it is with others. `refused` says why it has none.
     """
 
     iterator: Any = None
@@ -89,7 +89,7 @@ class Visits:
     vain_ends: int = 0
     waits: int = 0
     failures: int = 0
-    is_settled: bool = False
+    unread: set[tuple[Any, ...]] = field(default_factory=set)
     refused: str | None = None
     is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be
@@ -356,7 +356,7 @@ class Places:
 
 # Guards whose sentence says what a value was, and not what it is.
 COMPARED = frozenset(
-    "ARRAY BIG_INT DEVICE_ARRAY DEVICE_C_ARRAY EQUAL FLOAT IDENTITY INT LENGTH SIZE STR TYPE".split()
+    "ARRAY BIG_INT DEVICE_ARRAY DEVICE_C_ARRAY EITHER_TYPE EQUAL FLOAT IDENTITY INT LENGTH SIZE STR TYPE".split()
 )
 
 
@@ -374,7 +374,7 @@ def _described_now(row: Guard, state: tuple[Any, ...]) -> str:
     source = row.operands[0] if row.operands else None
     if isinstance(source, Source) and source.register < len(state):
         value = state[source.register]
-        if row.kind == "TYPE":
+        if row.kind in ("TYPE", "EITHER_TYPE") and not isinstance(value, np.ndarray):
             return f"a {type(value).__name__}"
         if row.kind == "SIZE":
             return f"{value.shape[row.operands[1]]}"
@@ -394,7 +394,7 @@ def _described_was(row: Guard) -> str:
     match row.kind, row.operands:
         case "ARRAY", (_, dtype, ndim):
             return f"a {ndim}-d {dtype} array"
-        case "TYPE", (_, kind):
+        case "TYPE" | "EITHER_TYPE", (_, kind, *_):
             return f"a {kind}"
         case "LENGTH", (_, length):
             return _items(length)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ufuse.frame_hook.code import markers
+from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.nests import keeping
 from ufuse.frame_hook.nests.frames import (
     Frame,
@@ -17,7 +18,15 @@ from ufuse.frame_hook.nests.frames import (
     without_attributes,
 )
 from ufuse.frame_hook.nests.positions import written
-from ufuse.frame_hook.nests.values import Item, Items, Kind, Known, NotNativeError, constant_kind
+from ufuse.frame_hook.nests.values import (
+    Item,
+    Items,
+    Kind,
+    Known,
+    MadeFunction,
+    NotNativeError,
+    constant_kind,
+)
 from ufuse.frame_hook.opcodes.calls import bind
 from ufuse.frame_hook.trace import symbols
 
@@ -46,17 +55,38 @@ def enter(
     keywords: Mapping[str, Item],
 ) -> None:
     """Read on in a function that is called, whose arguments were popped."""
-    why = why_not_called(value.__code__)
+    _check(reader, value.__code__)
+    called = reader.outside.called(value)
+    _enter(reader, id(value), called, _bound(reader, called, arguments, keywords))
+
+
+def enter_made(
+    reader: Reader, made: MadeFunction, arguments: Sequence[Item], keywords: Mapping[str, Item]
+) -> None:
+    """The same for one that is made in the loop: its free variables are what they are now."""
+    _check(reader, made.code)
+    called = symbols.Function(made.code, reader.outside.globals_of(made.maker.called), (), {}, ())
+    slots = _bound(reader, called, arguments, keywords)
+    slots += [None] * (len(slot_names(made.code)) - len(made.code.co_freevars) - len(slots))
+    slots += [reader.content(made.maker, cell.slot) for cell in made.cells]
+    _enter(reader, id(made.code), called, slots)
+
+
+def _check(reader: Reader, code: types.CodeType) -> None:
+    why = why_not_called(code)
     if why is not None:
         raise NotNativeError(why)
     within = list(callers(reader.frame))
-    if value.__code__ in (one.code for one in within):
-        raise NotNativeError(f"{value.__code__.co_name} calls itself")
+    if code in (one.code for one in within):
+        raise NotNativeError(f"{code.co_name} calls itself")
     if len(within) > MOST_CALLS:
         raise NotNativeError("calls within one another are too many")
-    called = reader.outside.called(value)
-    slots = _bound(reader, called, arguments, keywords)
-    function = reader.function(value, called)
+
+
+def _enter(
+    reader: Reader, key: int, called: symbols.Function, slots: Sequence[Item | None]
+) -> None:
+    function = reader.function(key, called)
     caller = reader.version(reader.next)
     anew = written(function.table.values())
     kinds: dict[int, Kind] = {}

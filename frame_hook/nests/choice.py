@@ -47,7 +47,8 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 
-MOST_NESTS = 4  # of one loop
+MOST_NESTS = 12  # of one loop: as of any position
+MOST_UNREAD = 8  # combinations of types with which one is not read, though it is with others
 MOST_FAILURES = 4  # to read one, because its variables have not settled
 ASK_AT_ONCE = 1  # nanoseconds
 ASK_SOON = 30_000  # a few turns: the first is slower than those that follow
@@ -140,7 +141,7 @@ def _turns_left(trace: Trace, iterator: Symbol) -> int:
 def _has_nest(cache: Any, header: int, record: CodeRecord) -> bool:
     """Whether a loop needs no nests of those inside it."""
     visits = record.visits.get(header, NOT_VISITED)
-    return bool(cache.entries(header)) and not visits.is_settled
+    return bool(cache.entries(header)) and not visits.unread
 
 
 def _may_vary(symbol: Symbol | None) -> bool:
@@ -373,15 +374,24 @@ def _is_inner(cache: Any, position: int, state: tuple[Any, ...], record: CodeRec
 
 def _depends_on(position: int, state: tuple[Any, ...], record: CodeRecord) -> tuple[Any, ...]:
     """What reading a loop depends on, about: whether an entry fits, its guards decide."""
-    kinds = (
-        (one.dtype, one.ndim, one.flags.c_contiguous, one.flags.f_contiguous)
-        if type(one) is np.ndarray
-        else type(one)
-        if isinstance(one, int | float | complex | np.generic) or hasattr(type(one), "__next__")
+    others = (
+        None
+        if isinstance(one, int | float | complex | np.generic | np.ndarray)
+        or hasattr(type(one), "__next__")
         else id(one)
         for one in state
     )
-    return (record.arrives.get(position), *kinds)
+    return (record.arrives.get(position), *others, *_kinds(state))
+
+
+def _kinds(state: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The types of a frame's values."""
+    return tuple(
+        (one.dtype, one.ndim, one.flags.c_contiguous, one.flags.f_contiguous)
+        if type(one) is np.ndarray
+        else type(one)
+        for one in state
+    )
 
 
 def _is_worth_reading(cache: Any, visits: Visits) -> bool:
@@ -423,7 +433,7 @@ class Loops:
         if not visits.begun and (why := _why_not(cache.code, position, function)) is not None:
             visits.refused = why
             return None
-        if visits.is_settled:
+        if visits.unread and (len(visits.unread) >= MOST_UNREAD or _kinds(state) in visits.unread):
             visits.failures += 1
             return min(ASK_SOON * visits.failures, ASK_LATEST)
         if position in while_headers(cache.code):
@@ -592,7 +602,7 @@ class Loops:
         except NotNativeError as why:
             visits.failures += 1
             if cache.entries(position):
-                visits.is_settled = True
+                visits.unread.add(_kinds(state))
                 return ASK_AT_ONCE
             if why.later and visits.failures < MOST_FAILURES:
                 return ASK_AT_ONCE
@@ -680,5 +690,7 @@ class Loops:
             and visits.timed < KNOWN_TURNS <= left_here + visits.turns
         ):
             return ASK_BRIEFLY
+        if not is_inner and visits.timed >= KNOWN_TURNS and visits.turn * left_here < RESTS / 1e9:
+            return RESTS
         pause = min(ASK_SOON * max(1, visits.begun), ASK_LATEST)
         return pause if is_inner or not visits.is_timed else max(pause, int(rest_here * 1e9))

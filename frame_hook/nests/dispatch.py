@@ -34,6 +34,7 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    MadeFunction,
     Method,
     NotNativeError,
     Numbers,
@@ -118,6 +119,9 @@ def call(
         calls.enter(
             reader, attributes.call_of(reader.outside, function), [function, *arguments], keywords
         )
+        return
+    if isinstance(function, MadeFunction):
+        calls.enter_made(reader, function, arguments, keywords)
         return
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
+
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.frame_readers import shows_its_locals
@@ -30,7 +32,7 @@ from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.unrolling import RollError
-from ufuse.frame_hook.nests.values import ArrayKind, EitherError, Known, NotNativeError
+from ufuse.frame_hook.nests.values import EXACT, ArrayKind, EitherError, Known, NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
@@ -245,11 +247,12 @@ def _read_once(
 
 
 def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
-    """Guard what a nest is given: numbers are looked at by the nest itself."""
+    """Guard what a nest is given: it would only decline numbers of other kinds."""
     names = instructions.slot_names(code)
     for slot in read.slots:
         if slot < len(names):
             trace.guards.check("BOUND", Source(slot, names[slot]))
+    _guard_numbers(trace, read, names)
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]
     for slot, array in zip(_array_registers(read), arrays, strict=True):
         if slot in outside.lists or outside.is_text(ArrayKind(slot)):
@@ -263,6 +266,25 @@ def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
     for slot in read.empty:
         trace.guards.check("NO_FINALIZER", Source(slot, names[slot]))
     return read
+
+
+def _guard_numbers(trace: Trace, read: Read, names: Sequence[str]) -> None:
+    """Numbers are of the classes with which the nest may begin, where that is not guarded yet."""
+    typed = {row.operands[0].register for row in trace.guards.rows if row.kind == "TYPE"}
+    for slot, number in zip(read.slots, read.nest.given, strict=True):
+        if not isinstance(number, NumberSlot) or not number.is_given or slot in typed:
+            continue
+        kinds = {kinds[slot] for kinds in read.begins if slot in kinds}
+        found = sorted(
+            (
+                type_
+                for type_, kind in EXACT.items()
+                if kind in kinds or (not kinds and kind.kind == number.kind)
+            ),
+            key=lambda type_: issubclass(type_, np.generic),
+        )
+        source = Source(slot, names[slot] if slot < len(names) else number.name)
+        trace.guards.check("EITHER_TYPE" if len(found) > 1 else "TYPE", source, *found)
 
 
 def _in_words(reader: Reader, code: CodeType) -> str:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 CLOSURE = 8  # the flag of MAKE_FUNCTION, and the argument of SET_FUNCTION_ATTRIBUTE
 NAME = "<genexpr>"
 COMPENSATES_INTS = VERSION >= (3, 14)  # that are added to floats, too
-NOT_MADE = "making a function is not compiled yet"
+NOT_MADE = "making a function with defaults is not compiled yet"
 TAKES_NONE = "a generator is compiled only where sum, any, all, min, max or math.prod goes over it"
 
 
@@ -78,23 +78,25 @@ def _each(items: Iterable[object]) -> Iterator[object]:
 
 
 EACH = MadeFunction(
-    next(one for one in _each.__code__.co_consts if isinstance(one, types.CodeType)), ()
+    next(one for one in _each.__code__.co_consts if isinstance(one, types.CodeType)), (), None
 )
 
 
 # Functions and generators -----------------------------------------------------------------------------------------
 
 
-def make_function(code: Item, cells: Item | None = None) -> MadeFunction:
+def make_function(reader: Reader, code: Item, cells: Item | None = None) -> MadeFunction:
     """A function of a code object, with the cells of its free variables."""
-    if not isinstance(code, Known) or code.value.co_name != NAME:
-        raise NotNativeError(NOT_MADE)
+    assert isinstance(code, Known)
     found = cells.items if isinstance(cells, Items) else ()
-    return MadeFunction(code.value, tuple(one for one in found if isinstance(one, CellOf)))
+    own = tuple(one for one in found if isinstance(one, CellOf))
+    return MadeFunction(code.value, own, reader.frame.function)
 
 
 def make_generator(function: MadeFunction, iterator: Item) -> Generated:
     """What a call of a generator expression's function gives."""
+    if function.code.co_name != NAME:
+        raise NotNativeError("a comprehension in a loop is not compiled yet")
     if not isinstance(iterator, Turning):
         raise NotNativeError("a generator goes over what is no range, array or tuple")
     return Generated(function, iterator)

@@ -359,7 +359,7 @@ def _make_function(reader: Reader, flags: int) -> None:
     if VERSION < (3, 13) and flags and not has_cells:
         raise NotNativeError(generators.NOT_MADE)
     cells = reader.stack.pop() if has_cells else None
-    reader.stack.append(generators.make_function(code, cells))
+    reader.stack.append(generators.make_function(reader, code, cells))
 
 
 @reads("SET_FUNCTION_ATTRIBUTE")
@@ -368,7 +368,7 @@ def _set_function_attribute(reader: Reader, which: int) -> None:
     assert isinstance(function, MadeFunction)
     if which != generators.CLOSURE:
         raise NotNativeError(generators.NOT_MADE)
-    reader.stack.append(generators.make_function(Known(function.code), cells))
+    reader.stack.append(generators.make_function(reader, Known(function.code), cells))
 
 
 @reads("RETURN_GENERATOR")
@@ -432,7 +432,7 @@ def _call_named(reader: Reader, count: int, names: tuple[str, ...]) -> None:
     del stack[len(stack) - count :]
     pair = [stack.pop(), stack.pop()]
     functions = [one for one in pair if not isinstance(one, Empty)]
-    if count == 0 and isinstance(pair[1], MadeFunction):
+    if count == 0 and isinstance(pair[1], MadeFunction) and not isinstance(pair[0], Empty):
         reader.stack.append(generators.make_generator(pair[1], pair[0]))
         return
     if len(functions) != 1:

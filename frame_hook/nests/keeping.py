@@ -25,6 +25,7 @@ from ufuse.frame_hook.nests.values import (
     Kind,
     Known,
     Lazy,
+    MadeFunction,
     Method,
     NotNativeError,
     Number,
@@ -74,6 +75,8 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
         case Known():
             return constant_kind(item)
         case Empty() | Turning() | Thing() | Entries() | Bound() | Generator() | Generating():
+            return item
+        case MadeFunction():  # its variables are those of what made it
             return item
         case Numbers() | Table() | OtherList() | Text():
             return item

@@ -159,6 +159,8 @@ class Outside:
         if kind is None:
             raise NotNativeError(f"{source.text} is a list of what are no numbers of one type")
         self.trace.guards.check("TYPE", source, type(value))
+        if isinstance(value, list | tuple):
+            self.trace.guards.check("FIRST_TYPE", source, type(value[0]))
         self.sequences[source.register] = value
         self.arrays[source.register] = source, np.broadcast_to(np.zeros((), kind.dtype), len(value))
         found = self.lists[source.register] = Numbers(ArrayKind(source.register), kind)

@@ -364,9 +364,9 @@ class Reader(Holders):
         ]
         self.frame = Frame(version.function, dict(version.locals), stack, version.caller)
 
-    def function(self, value: types.FunctionType, called: symbols.Function) -> Function:
-        """A function that is called here."""
-        key = f"{self.frame.function.prefix}.{called.code.co_name}@{self.at.position}.", id(value)
+    def function(self, which: int, called: symbols.Function) -> Function:
+        """A function that is called here, of several that may be; `which` is the id of what makes it another."""
+        key = f"{self.frame.function.prefix}.{called.code.co_name}@{self.at.position}.", which
         if key not in self.functions:
             self.functions[key] = Function(called.code, key[0], called)
         return self.functions[key]
@@ -602,19 +602,21 @@ class Reader(Holders):
 
     def load(self, slot: int) -> None:
         """Push a local."""
-        kind, function = self.slots.get(slot), self.frame.function
+        kind = self.slots.get(slot)
         if kind is None:
             self._load_from_outside(slot)
-            return
-        if self.frame.caller is not None:
-            self.stack.append(keeping.kept(self, function.variable(slot), kind))
-            return
+        else:
+            self.stack.append(self._kept(self.frame.function, slot, kind))
+
+    def _kept(self, function: Function, slot: int, kind: Kind) -> Item:
+        """What a variable of the function being read, or of one that calls it, holds."""
+        if function is not self.own:
+            return keeping.kept(self, function.variable(slot), kind)
         if slot in self.own.live[self.position] and slot in self.kinds:
             self.used.add(slot)
         if isinstance(kind, NumberKind):
-            self.stack.append(self._number(slot, kind))
-        else:
-            self.stack.append(keeping.kept(self, function.names[slot], kind))
+            return self._number(slot, kind)
+        return keeping.kept(self, function.names[slot], kind)
 
     def _number(self, slot: int, kind: NumberKind) -> Number | Complex:
         """The number that a local of the loop's own function is."""
@@ -708,11 +710,26 @@ class Reader(Holders):
         elif function.called is not None and slot in function.own_cells:
             self.go_to_doubt()  # it has no value
         else:
-            self.stack.append(self._from_cell(slot))
+            self.stack.append(self._from_cell(function, slot))
 
-    def _from_cell(self, slot: int) -> Item:
+    def content(self, function: Function, slot: int) -> Item:
+        """What a variable in a cell holds, of the function being read or of one that calls it."""
+        version = self.frame.caller
+        kinds: Mapping[int, Kind] = self.slots
+        if self.frame.function is not function:
+            while version is not None and version.function is not function:
+                version = version.caller
+            if version is None:
+                raise NotNativeError("it calls a function that a call has made")
+            kinds = dict(version.locals)
+        if slot in kinds:
+            return self._kept(function, slot, kinds[slot])
+        if slot in function.own_cells and (function.called is not None or slot in self.written):
+            raise NotNativeError(f"{function.names[slot]} has no value")
+        return self._from_cell(function, slot)
+
+    def _from_cell(self, function: Function, slot: int) -> Item:
         """A variable in a cell that the loop does not write, guarded."""
-        function = self.frame.function
         if function.called is None and (function.is_comprehension or slot in function.own_cells):
             register = self.outside.number_around(slot, function.names[slot])
             if register is not None:

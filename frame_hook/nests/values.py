@@ -478,10 +478,11 @@ class CellOf:
 
 @dataclass(frozen=True, slots=True)
 class MadeFunction:
-    """The function of a generator expression, and the cells of its free variables."""
+    """A function that is made in the loop; the cells of its free variables, and the `frames.Function` they are of."""
 
     code: types.CodeType
     cells: tuple[CellOf, ...]
+    maker: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,6 +511,7 @@ Kind = (
     | ConstantKind
     | Turning
     | Empty
+    | MadeFunction
     | Thing
     | Entries
     | Bound

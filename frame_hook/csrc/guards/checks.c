@@ -299,6 +299,15 @@ array_guard_holds(const Guard *guard, PyObject *const *registers)
            array_type_is((PyArrayObject *)source, (PyArray_Descr *)guard->object[0].object);
 }
 
+static bool
+first_type_is(PyObject *source, PyTypeObject *type)
+{
+    if (!PyList_CheckExact(source) && !PyTuple_CheckExact(source)) {
+        return false;
+    }
+    return Py_SIZE(source) == 0 || Py_IS_TYPE(PySequence_Fast_ITEMS(source)[0], type);
+}
+
 /*
  * Whether a row that does not load holds, where that is one of the commonest kinds and the usual
  * answer; else `guard_holds` tells. Runs no Python code, sets no exception.
@@ -320,6 +329,11 @@ plain_row_holds(Guard *guard, PyObject *const *registers)
         return relation_holds(guard->relation, registers);
     case GUARD_TYPE:
         return source != NULL && Py_IS_TYPE(source, (PyTypeObject *)referent(&guard->object[0]));
+    case GUARD_EITHER_TYPE:
+        return source != NULL && (Py_IS_TYPE(source, (PyTypeObject *)referent(&guard->object[0])) ||
+                                  Py_IS_TYPE(source, (PyTypeObject *)referent(&guard->object[1])));
+    case GUARD_FIRST_TYPE:
+        return source != NULL && first_type_is(source, (PyTypeObject *)referent(&guard->object[0]));
     case GUARD_IDENTITY:
         return source != NULL && source == referent(&guard->object[0]);
     case GUARD_BOUND:

@@ -43,6 +43,8 @@
     X(LOAD_CONST, "+o")           /* the operand, unless it has died */                            \
     X(LOAD_REMEMBERED, "+rkn")    /* what an lru_cache has under this key, of hash n */            \
     X(TYPE, "rT")                 /* this is the exact class */                                    \
+    X(EITHER_TYPE, "rTT")         /* this or that is the exact class */                            \
+    X(FIRST_TYPE, "rT")           /* a list or tuple, empty or with a first item of this class */  \
     X(IDENTITY, "ro")             /* this is the object */                                         \
     X(UNBOUND, "r")               /* the register is empty */                                      \
     X(BOUND, "r")                 /* the register is not empty */                                  \

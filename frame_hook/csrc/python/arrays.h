@@ -30,6 +30,13 @@ array_ndim(PyObject *array)
     return PyArray_NDIM((PyArrayObject *)array);
 }
 
+/* The number of its type of elements. */
+static inline int
+array_type(PyObject *array)
+{
+    return PyArray_TYPE((PyArrayObject *)array);
+}
+
 /* The sizes of an array's axes, borrowed. */
 static inline const npy_intp *
 array_shape(PyObject *array)

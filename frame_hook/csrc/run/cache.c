@@ -98,26 +98,34 @@ free_positions(CodeCache *cache)
 
 /* ---- entries ---- */
 
+/* One of all trials of a code object; NULL where none was begun. */
+static Trial *
+trial_at(const CodeCache *cache, int i)
+{
+    return cache->trials[i / N_MAGNITUDES][i % N_MAGNITUDES];
+}
+
 /* What trials have found may be wrong now, and is to be found anew. */
 static void
 reopen_trials(CodeCache *cache)
 {
-    for (int i = 0; i < N_MAGNITUDES; i++) {
-        if (cache->trials[i] != NULL && cache->trials[i]->decided &&
-            cache->trials[i]->way != WAY_PLAIN) {
-            trial_reopen(cache->trials[i]);
+    for (int i = 0; i < N_KINDS * N_MAGNITUDES; i++) {
+        Trial *trial = trial_at(cache, i);
+        if (trial != NULL && trial->decided && trial->way != WAY_PLAIN) {
+            trial_reopen(trial);
         }
     }
 }
 
-/* The trial of calls of one order of magnitude; NULL, with no exception, without memory for it. */
+/* The trial of calls with such arguments; NULL, with no exception, without memory for it. */
 Trial *
-cache_trial(CodeCache *cache, int magnitude)
+cache_trial(CodeCache *cache, int kinds, int magnitude)
 {
-    if (cache->trials[magnitude] == NULL) {
-        cache->trials[magnitude] = PyMem_Calloc(1, sizeof(Trial));
+    Trial **trial = &cache->trials[kinds][magnitude];
+    if (*trial == NULL) {
+        *trial = PyMem_Calloc(1, sizeof(Trial));
     }
-    return cache->trials[magnitude];
+    return *trial;
 }
 
 /*
@@ -423,8 +431,8 @@ CodeCache_dealloc(CodeCache *self)
         PyObject_ClearWeakRefs((PyObject *)self);
     }
     CodeCache_tp_clear(self);
-    for (int i = 0; i < N_MAGNITUDES; i++) {
-        PyMem_Free(self->trials[i]);
+    for (int i = 0; i < N_KINDS * N_MAGNITUDES; i++) {
+        PyMem_Free(trial_at(self, i));
     }
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
@@ -575,9 +583,9 @@ CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
     self->whole_call_after = 0;
     Py_CLEAR(self->whole_call);
     Py_CLEAR(self->globals);
-    for (int i = 0; i < N_MAGNITUDES; i++) {
-        if (self->trials[i] != NULL) { /* a call may be using it */
-            memset(self->trials[i], 0, sizeof(Trial));
+    for (int i = 0; i < N_KINDS * N_MAGNITUDES; i++) {
+        if (trial_at(self, i) != NULL) { /* a call may be using it */
+            memset(trial_at(self, i), 0, sizeof(Trial));
         }
     }
     Py_RETURN_NONE;

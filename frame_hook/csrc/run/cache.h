@@ -51,18 +51,19 @@ typedef struct {
     Way way;          /* how that call runs */
     bool gives_back;  /* some trial has found plain Python to be the fastest */
     bool calls_pay;   /* some frame that this code called has run an entry */
-    Trial *trials[N_MAGNITUDES]; /* owned, by order of magnitude of the arguments, NULL until used;
-                                    they live as long as the cache */
-    long long run_ns;            /* what timed calls took, without what sessions took of it */
-    long long calls;             /* for which a way to run was chosen */
-    long long passed;            /* frames that it called and that ran no entry, since one did */
-    int barren;                  /* calls in a row with many of these and none that ran one */
-    long long activations;       /* frames that ran in several steps */
-    Py_ssize_t leader;           /* the position whose turns are being timed, or -1 */
-    long long epoch;             /* of arrivals at that position */
-    int largest;                 /* of the magnitudes of calls; -1: none was measured */
-    int magnitude;               /* of the last call whose way was chosen by it */
-    bool gave_back;              /* loops, at that magnitude */
+    Trial *trials[N_KINDS][N_MAGNITUDES]; /* owned, NULL until used; they live as long as the cache:
+                                             by types and order of magnitude of the arguments */
+    long long run_ns;      /* what timed calls took, without what sessions took of it */
+    long long calls;       /* for which a way to run was chosen */
+    long long passed;      /* frames that it called and that ran no entry, since one did */
+    int barren;            /* calls in a row with many of these and none that ran one */
+    long long activations; /* frames that ran in several steps */
+    Py_ssize_t leader;     /* the position whose turns are being timed, or -1 */
+    long long epoch;       /* of arrivals at that position */
+    int largest;           /* of the magnitudes of calls; -1: none was measured */
+    int magnitude;         /* of the last call whose way was chosen by it */
+    int kinds;             /* of calls, a bit for each */
+    bool gave_back;        /* loops, since the last call that was larger or of other types */
     int loops_wait;     /* so many calls tell nothing, as some loop may become native code soon */
     int64_t ask_after;  /* the session is not asked for entries before (`now_ns`) */
     char put_off;       /* the session has answered so: a trace has to wait for its time */
@@ -118,7 +119,7 @@ CodeCache *CodeCache_New(PyObject *code, PyObject *session);
 int cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);
 int cache_find_sure(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);
 int cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry);
-Trial *cache_trial(CodeCache *cache, int magnitude);
+Trial *cache_trial(CodeCache *cache, int kinds, int magnitude);
 void cache_reconsider(CodeCache *cache, Py_ssize_t position);
 bool cache_is_empty(CodeCache *cache, Py_ssize_t position);
 bool cache_has_loop(CodeCache *cache, Py_ssize_t position);

@@ -38,7 +38,8 @@ is_put_off(CodeCache *cache)
 /*
  * How a call with these arguments is to run: `run->way`, and whether it is timed. While the session
  * waits until calls have taken enough time for a trace, all are but those that are given back.
- * Where calls were never so large before, the session is told, which runs Python code.
+ * Where calls were never so large before, or of these types, the session is told, which runs
+ * Python code.
  */
 void
 choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured *run)
@@ -53,17 +54,19 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     }
     size_t extent = extent_of(values, count);
     int magnitude = magnitude_of(extent);
-    Trial *trial = cache_trial(cache, magnitude);
+    int kinds = kinds_of(values, count);
+    Trial *trial = cache_trial(cache, kinds, magnitude);
     if (trial == NULL) {
         return;
     }
     cache->magnitude = magnitude;
-    if (magnitude > cache->largest) {
+    if (magnitude > cache->largest || (cache->kinds & 1 << kinds) == 0) {
         if (cache->gave_back) {
             cache->gave_back = false;
             tell_larger(cache);
         }
-        cache->largest = magnitude;
+        cache->largest = magnitude > cache->largest ? magnitude : cache->largest;
+        cache->kinds |= 1 << kinds;
     }
     bool put_off = is_put_off(cache);
     if (trial->decided && --trial->left > 0) {

@@ -29,7 +29,8 @@ is_given_back(CodeCache *cache, PyObject *const *values, Py_ssize_t count)
     if (!cache->gives_back || cache->measuring) {
         return false;
     }
-    Trial *trial = cache->trials[magnitude_of(extent_of(values, count))];
+    int magnitude = magnitude_of(extent_of(values, count));
+    Trial *trial = cache->trials[kinds_of(values, count)][magnitude];
     if (trial == NULL || !trial->decided || trial->way != WAY_PLAIN || trial->left <= 1) {
         return false;
     }

@@ -105,6 +105,24 @@ magnitude_of(size_t extent)
     return magnitude < N_MAGNITUDES ? magnitude : N_MAGNITUDES - 1;
 }
 
+/* A number below N_KINDS for the types of a call's first arguments: those of two may be the same.
+ */
+int
+kinds_of(PyObject *const *values, Py_ssize_t count)
+{
+    uint64_t found = 0;
+    for (Py_ssize_t i = 0; i < count && i < 8; i++) {
+        PyObject *value = values[i];
+        /* within a page: static types lie elsewhere in each process */
+        uint64_t kind = value == NULL ? 0 : ((uintptr_t)Py_TYPE(value) & 0xfff) >> 4;
+        if (value != NULL && is_array(value)) {
+            kind += (uint64_t)array_type(value) << 16 | (uint64_t)array_ndim(value) << 8;
+        }
+        found = (found + kind) * 0x9e3779b97f4a7c15;
+    }
+    return (int)(found >> 32) & (N_KINDS - 1);
+}
+
 /* The median of at least one sample. */
 int64_t
 samples_median(const Samples *samples)

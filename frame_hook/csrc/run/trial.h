@@ -18,7 +18,7 @@ typedef enum {
     N_WAYS,
 } Way;
 
-enum { MOST_SAMPLES = 9, N_MAGNITUDES = 14 };
+enum { MOST_SAMPLES = 9, N_MAGNITUDES = 14, N_KINDS = 8 };
 
 /* The durations of runs in one way, in nanoseconds, shortest first. */
 typedef struct {
@@ -61,6 +61,7 @@ int64_t now_ns(void);
 int64_t processor_ns(void);
 size_t extent_of(PyObject *const *values, Py_ssize_t count);
 int magnitude_of(size_t extent);
+int kinds_of(PyObject *const *values, Py_ssize_t count);
 bool trial_compares(Trial *trial, size_t extent);
 void trial_clear(Trial *trial);
 Way trial_next(const Trial *trial, bool tries_callees);

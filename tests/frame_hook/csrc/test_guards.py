@@ -294,6 +294,8 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("LOAD_KWDEFAULT", [(K.LOAD_KWDEFAULT, 0, "c"), (K.INT, 1, 3)],              [(sample,)],                     [(closure_of,), (len,)]),
     ("LOAD_CONST",     [(K.LOAD_CONST, "x"), (K.SAME, 0, 1)],                    [("x",)],                        [("y",)]),
     ("TYPE",           [(K.TYPE, 0, int)],                                       [(3,)],                          [(True,), (3.0,), (NULL,)]),
+    ("EITHER_TYPE",    [(K.EITHER_TYPE, 0, float, np.float64)],                  [(3.0,), (np.float64(3),)],      [(True,), (3,), (np.float32(3),), (NULL,)]),
+    ("FIRST_TYPE",     [(K.FIRST_TYPE, 0, float)],                               [([1.0, 2],), ((1.0,),), ([],), ((),)], [([2, 1.0],), (b"",), (NULL,)]),
     ("IDENTITY",       [(K.IDENTITY, 0, None)],                                  [(None,)],                       [(0,), (NULL,)]),
     ("UNBOUND",        [(K.UNBOUND, 0)],                                         [(NULL,)],                       [(None,)]),
     ("BOUND",          [(K.BOUND, 0)],                                           [(None,)],                       [(NULL,)]),

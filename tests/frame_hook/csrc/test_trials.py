@@ -146,6 +146,31 @@ def test_each_order_of_magnitude_is_timed_by_itself(session) -> None:
     call_until(lambda: len(session.decisions) == 2, compiled, np.zeros(1000))
 
 
+def test_calls_with_other_types_are_timed_by_themselves(session) -> None:
+    """What pays with arrays may not with numbers; with types never seen, loops that were given back may pay, too."""
+
+    def f(x):
+        if type(x) is float:
+            return x
+        time.sleep(2 * SLOW)
+        return x
+
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=slow, outputs=1, ending=("return", 1))
+    )
+    arrays = np.ones(3), np.ones(3, np.float32), np.ones((1, 3))
+    call_until(lambda: bool(session.decisions), compiled, 1.0)
+    call_until(lambda: len(session.decisions) == 2, compiled, arrays[0])
+    assert session.decisions == [(None, "plain"), (None, "compiled")]
+    before = compiled.__ufuse_hits__
+    compiled(1.0)
+    assert compiled.__ufuse_hits__ == before
+    compiled(arrays[0])
+    assert compiled.__ufuse_hits__ == before + 1
+    for count, array in enumerate(arrays[1:], 3):
+        call_until(lambda count=count: len(session.decisions) == count, compiled, array)
+
+
 def test_a_decision_is_looked_at_again(session) -> None:
     """After many calls both ways are timed again."""
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -259,6 +260,87 @@ def test_a_loop_that_was_not_read_before_its_first_turn_is_read_behind_it(failur
         asked.append(loops._put_off(cache, header, state, record) == NOW)
         next(turns)
     assert asked == [not failures, bool(failures)]
+
+
+def decayed(y, n):
+    t = 0.0
+    while t < n:
+        y = y * 0.5 + 1
+        t += 1
+    return y
+
+
+def folded_over(y, items):
+    for item in items:
+        y = y * 0.5 + item
+    return y
+
+
+KINDS = [
+    1.0,
+    np.ones(4),
+    2,
+    np.float32(2),
+    True,
+    np.ones(4, np.float32),
+    np.ones((2, 2)),
+    1j,
+    np.float64(3),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "others"),
+    [(decayed, [3000]), (folded_over, [[1.0] * 3000, [2] * 3000, np.ones(3000), (0.5,) * 3000])],
+)
+def test_each_kind_of_numbers_gets_native_code(function, others, monkeypatch) -> None:
+    """A nest that only declines what a function is called with now is no reason to have no other."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    compiled = ufuse.compile(function)
+    compiled.reset()
+    for value in KINDS[: len(KINDS) // len(others)]:
+        for other in others:
+            before = sum(loop.turns for loop in loops_of(compiled))
+            for _ in range(3):
+                assert_same(compiled(value, other), function(value, other))
+            assert (
+                sum(loop.turns for loop in loops_of(compiled)) > before + 2900
+            )  # then whole calls are native
+
+
+def assert_same(found, wanted) -> None:
+    assert type(found) is type(wanted)
+    assert np.asarray(found).dtype == np.asarray(wanted).dtype
+    assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+
+
+def test_what_one_kind_of_numbers_is_not_read_with_others_are(monkeypatch) -> None:
+    """A loop that gets no native code with some types gets it with those that come later."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    compiled = ufuse.compile(decayed)
+    compiled.reset()
+    for value in (1.0, Fraction(1, 3), np.ones(3, object), np.ones(4)):
+        turns = sum(loop.turns for loop in loops_of(compiled))
+        for _ in range(3):
+            found, wanted = compiled(value, 50), decayed(value, 50)
+            assert np.all(found == wanted)
+    assert sum(loop.turns for loop in loops_of(compiled)) > turns
+
+
+def test_a_short_loop_that_does_not_pay_yet_is_not_stopped_at_each_turn() -> None:
+    """Its calls are counted as a whole."""
+    compiled = ufuse.compile(folded_over)
+    compiled.reset()
+    items = [1.0] * 1000
+    session = compiled.__ufuse_session__
+    until = time.monotonic() + SECONDS
+    while not session.record(folded_over.__code__).resting and time.monotonic() < until:
+        compiled(1.0, items)
+    (header,) = session.record(folded_over.__code__).resting
+    while not any(loop.turns for loop in loops_of(compiled)) and time.monotonic() < until:
+        compiled(1.0, items)
+    assert header not in session.record(folded_over.__code__).resting
+    assert any(loop.turns for loop in loops_of(compiled))
 
 
 def test_short_inner_loops_of_one_that_gets_no_native_code_become_native() -> None:

@@ -135,6 +135,12 @@ def changed(x):
     return x + 1
 
 
+def add_all(x, total):
+    for i in range(len(x)):
+        total += x[i]
+    return total
+
+
 def fill(x, y):
     x[:] = y
     return x
@@ -282,6 +288,8 @@ TOLD: dict[str, tuple[str, Any, list[Any]]] = {
     "IDENTITY": ("f is another ufunc now", lambda x, f: f(x), [(X, np.sin), (X, np.cos)]),
     "IDENTITY globals": ("scaled has other globals now",
                          lambda x, f: f(x), [(X, elsewhere(a=1)), (X, elsewhere())]),
+    "EITHER_TYPE": ("total is no longer a float or float64", add_all, [(np.ones(3000), 0.0), (np.ones(3000), 1j)]),
+    "FIRST_TYPE": ("x no longer begins with a float", add_all, [([0.5] * 3000, 0.0), ([1] * 3000, 0.0)]),
     "IDENTITY member": ("c is no longer the same member of Color",
                         lambda x, c: x * c.value, [(X, Color.RED), (X, Color.BLUE)]),
     "IDENTITY plain": ("k is no longer None", lambda x, k: x if k is None else x + 1, [(X, None), (X, 1)]),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tests.whole.fuzz import complexes, draws, generators, objects, tables
+from tests.whole.fuzz import made as made_functions
 from tests.whole.fuzz.check import Tried, World
 from tests.whole.fuzz.draws import Draws
 from tests.whole.fuzz.loop_arguments import (
@@ -67,6 +68,7 @@ def sum_and_more(u, v):
 
 
 """
+    + made_functions.PRELUDE
     + objects.PRELUDE
 )
 
@@ -204,6 +206,8 @@ class Writer:
             return made
         if made := generators.drawn(self, "I", depth):
             return made
+        if made := made_functions.drawn(self, "I", depth):
+            return made
         if self.draws and depth < 3 and self.chance(0.15):
             return self.filled(self.draws.integers, depth + 1)
         if depth >= 3 or self.chance(0.4):
@@ -236,6 +240,8 @@ class Writer:
         if made := objects.drawn(self, "F", depth):
             return made
         if made := generators.drawn(self, "F", depth):
+            return made
+        if made := made_functions.drawn(self, "F", depth):
             return made
         if self.draws and depth < 3 and self.chance(0.15):
             return self.filled(self.draws.reals, depth + 1)

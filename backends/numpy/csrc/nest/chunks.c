@@ -514,9 +514,26 @@ size_of(const Nest *nest, const int64_t *words, const Register *cells)
     return size;
 }
 
+/* Whether some of the objects are NumPy's: then turns clear the flags that were set before. */
+static bool
+clears_status(const Nest *nest, const Register *cells)
+{
+    if (nest->after_odd || nest->words > 0) {
+        return true;
+    }
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        cells += slot_cells(slot);
+        if (slot->kind > SLOT_ARRAY && slot->kind < SLOT_RANGE && cells[-1].whole != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * Prepare the call of borrowed objects, and run it. Leaves the flags of the thread as they were,
- * but for those that an odd turn may have left.
+ * or, where turns of NumPy's operations were done, cleared.
  */
 static void
 run_call(Call *call)
@@ -539,10 +556,11 @@ run_call(Call *call)
         return;
     }
     call->better = improved_function(nest, call->words);
-    if (nest->after_odd) {
-        status_clear(); /* as the next turn would clear what NumPy left in the odd one */
-    }
     Status before = status_keep();
+    if (clears_status(nest, call->given)) {
+        status_clear();
+    }
+    Status cleared = status_keep();
     if (is_short(call)) {
         run_short(call);
     }
@@ -551,7 +569,7 @@ run_call(Call *call)
         run_chunks(call);
         nest->call_ns += now_ns() - begin;
     }
-    status_put_back(before);
+    status_put_back(call->done > 0 ? cleared : before);
     saved_drop(&call->saved);
     own_memory_drop(nest, KEPT_BYTES);
     learn_call(nest, call);
