@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ufuse.backends.numpy import _tiles, scalars
+from ufuse.backends.numpy import _tiles, scalars, small
 from ufuse.backends.numpy.lean import lean_function
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.rules import Call
@@ -29,6 +29,11 @@ OURS: dict[str, Callable[..., Any]] = {
     "numpy.nonzero": _tiles.nonzero,
     "numpy.ndarray.nonzero": _tiles.nonzero,
     "numpy.flatnonzero": _tiles.flat_nonzero,
+}
+# What NumPy's Python code calls at once, without that code.
+METHODS: dict[str, Callable[..., Any]] = {
+    f"numpy.{name}": getattr(np.ndarray, name)
+    for name in ("argmax", "argmin", "argsort", "searchsorted", "trace", "repeat")
 }
 LOOKS_FIRST = frozenset({"operator.setitem"})  # functions that write, and raise before they do
 
@@ -61,6 +66,9 @@ def _reduce(draft: Draft, node: Node) -> int:
     given = [node.attributes.get("axis"), dtype, None, keepdims]  # axis, dtype, out, keepdims
     while given[1:] and (given[-1] is None or given[-1] is False):  # float64 == None
         given.pop()  # positional arguments, and few of them: NumPy reads those fastest
+    total = small.total(node, tuple(given))
+    if total is not None:
+        return draft.call(total, draft.slot(node.inputs[0]), node=node)
     constants = [draft.constant(value) for value in given]
     return draft.call(node.op.ufunc.reduce, draft.slot(node.inputs[0]), *constants, node=node)
 
@@ -118,7 +126,13 @@ def _whole(draft: Draft, node: Node) -> int:
             "getitem", (draft.slot(source), key), location=node.location, position=draft.position[node],
         )[0]  # fmt: skip
     name = node.attributes["function"]
-    function = OURS.get(name) or lean_function(node) or function_named(name)
+    function = (
+        OURS.get(name)
+        or small.function_of(node)
+        or _method(node)
+        or lean_function(node)
+        or function_named(name)
+    )
     slots = [_argument(draft, spec, node) for spec in node.attributes.get("arguments", ())]
     keywords = {
         name: _argument(draft, spec, node) for name, spec in node.attributes.get("keywords", ())
@@ -126,6 +140,16 @@ def _whole(draft: Draft, node: Node) -> int:
     made = draft.call(function, *slots, node=node, **keywords)
     draft.plan.steps[-1].refuses = name in LOOKS_FIRST
     return made
+
+
+def _method(node: Node) -> Callable[..., Any] | None:
+    """The method of its first array that a call comes to."""
+    arguments = node.attributes["arguments"]
+    if node.attributes["keywords"] or not arguments or arguments[0] != 0:
+        return None
+    type_ = node.inputs[0].type
+    is_array = isinstance(type_, ArrayType) and not type_.scalar and not type_.device
+    return METHODS.get(node.attributes["function"]) if is_array else None
 
 
 def _argument(draft: Draft, spec: Any, node: Node) -> int:

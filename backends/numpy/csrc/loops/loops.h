@@ -42,6 +42,9 @@ extern PyTypeObject *loop_type;
 int loops_begin(PyObject *module);
 extern PyMethodDef loops_methods[];
 
+/* small.c */
+int small_begin(PyObject *module);
+
 /* casts.c: NULL where there is no such loop. */
 LoopFunction *cast_function(int from, int to);
 LoopFunction *where_function(npy_intp itemsize);

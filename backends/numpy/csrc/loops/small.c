@@ -1,0 +1,457 @@
+/*
+ * NumPy's own loops, run once over small arrays, without what its machinery takes for a call: half
+ * a microsecond and more. What is not ordinary (sizes, layouts, flags that are raised) is NumPy's
+ * function itself.
+ */
+#include "loops/loops.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <structmember.h>
+
+enum {
+    MOST_LETTERS = 4,
+    MOST_OPERANDS = 3,
+    MOST_WORK = 1 << 14, /* steps of the innermost loop: above, NumPy takes long anyway */
+    MOST_ELEMENTS = 1 << 13,
+};
+
+/* The axes of an operand: which letter of the signature each is, and whether operands have it. */
+typedef struct {
+    short count, letter[2];
+    bool is_missing[2];
+} Axes;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    Loop *loop;
+    PyObject *function; /* NumPy's own */
+    PyObject *more;     /* its further arguments */
+    bool is_array;      /* a total of all elements keeps the axes */
+    bool has_start;     /* it begins with `start`, else with the first element */
+    char start[16];
+    Axes axes[MOST_OPERANDS]; /* of a function of matrices */
+    short letters;
+    bool is_cubic; /* it takes as many steps as a cube has elements */
+    bool is_whole; /* NumPy copies what has gaps first */
+} Small;
+
+static PyTypeObject *small_type;
+
+/* NumPy's own function. */
+static PyObject *
+numpys_own(const Small *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    PyObject *all[MAX_ARGUMENTS];
+    Py_ssize_t more = PyTuple_GET_SIZE(self->more);
+    if (count + more > MAX_ARGUMENTS) {
+        PyErr_SetString(PyExc_TypeError, "not so many arguments");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count + more; i++) {
+        all[i] = i < count ? arguments[i] : PyTuple_GET_ITEM(self->more, i - count);
+    }
+    return PyObject_Vectorcall(self->function, all, (size_t)(count + more), NULL);
+}
+
+/* Whether an object is an array whose elements the loop can take where they are. */
+static bool
+fits(const Small *self, PyObject *object)
+{
+    return PyArray_CheckExact(object) &&
+           PyArray_TYPE((PyArrayObject *)object) == self->loop->types[0] &&
+           PyArray_ISBEHAVED_RO((PyArrayObject *)object);
+}
+
+/* Run the loop. Whether nothing is to be said of the result: else NumPy's function computes anew.
+ */
+static bool
+runs(const Small *self, char **data, const npy_intp *lengths, const npy_intp *steps)
+{
+    const Loop *loop = self->loop;
+    status_clear();
+    int result = loop->strided(loop->context, data, lengths, steps, loop->auxdata);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return result == 0 && status_raw() == 0;
+}
+
+/* ---- functions of matrices ---- */
+
+/* The length of each letter, by the arrays that have it. False: they differ, or are not small. */
+static bool
+read_lengths(const Small *self, PyObject *const *arguments, npy_intp *lengths)
+{
+    for (int i = 0; i < self->letters; i++) {
+        lengths[i] = -1;
+    }
+    for (int k = 0; k < self->loop->inputs; k++) {
+        PyArrayObject *array = (PyArrayObject *)arguments[k];
+        const Axes *axes = &self->axes[k];
+        for (int i = 0, axis = 0; i < axes->count; i++) {
+            npy_intp length = axes->is_missing[i] ? 1 : PyArray_DIM(array, axis++);
+            npy_intp *known = &lengths[axes->letter[i]];
+            if (*known >= 0 && *known != length) {
+                return false;
+            }
+            *known = length;
+        }
+    }
+    npy_intp work = 1;
+    for (int i = 0; i < self->letters; i++) {
+        for (int power = i == 0 && self->is_cubic ? 3 : 1; power > 0; power--) {
+            if (lengths[i] < 1 || lengths[i] > MOST_WORK || (work *= lengths[i]) > MOST_WORK) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static int
+axes_present(const Axes *axes)
+{
+    int present = 0;
+    for (int i = 0; i < axes->count; i++) {
+        present += !axes->is_missing[i];
+    }
+    return present;
+}
+
+/* Whether an array's elements lie side by side, in the order of its axes or the other one. */
+static bool
+has_no_gaps(PyArrayObject *array)
+{
+    return PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array);
+}
+
+/* A function with a signature, once. */
+static PyObject *
+of_matrices(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
+{
+    const Small *self = (Small *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    int inputs = self->loop->inputs;
+    if (names != NULL || count != inputs) {
+        return PyErr_Format(PyExc_TypeError, "%R takes %d arrays", self, inputs);
+    }
+    for (int k = 0; k < inputs; k++) {
+        if (!fits(self, arguments[k]) ||
+            PyArray_NDIM((PyArrayObject *)arguments[k]) != axes_present(&self->axes[k]) ||
+            (self->is_whole && !has_no_gaps((PyArrayObject *)arguments[k]))) {
+            return numpys_own(self, arguments, count);
+        }
+    }
+    npy_intp lengths[1 + MOST_LETTERS] = {1};
+    if (!read_lengths(self, arguments, lengths + 1)) {
+        return numpys_own(self, arguments, count);
+    }
+    npy_intp shape[2], steps[MOST_OPERANDS * 3] = {0}, *step = steps + inputs + 1;
+    int axis = 0;
+    const Axes *results = &self->axes[inputs];
+    for (int i = 0; i < results->count; i++) {
+        if (!results->is_missing[i]) {
+            shape[axis++] = lengths[1 + results->letter[i]];
+        }
+    }
+    PyArrayObject *made =
+        (PyArrayObject *)PyArray_SimpleNew(axis, shape, self->loop->types[inputs]);
+    if (made == NULL) {
+        return NULL;
+    }
+    char *data[MOST_OPERANDS];
+    for (int k = 0; k <= inputs; k++) {
+        PyArrayObject *array = k < inputs ? (PyArrayObject *)arguments[k] : made;
+        const Axes *axes = &self->axes[k];
+        data[k] = PyArray_BYTES(array);
+        for (int i = 0, own = 0; i < axes->count; i++) {
+            *step++ = axes->is_missing[i] ? 0 : PyArray_STRIDE(array, own++);
+        }
+    }
+    if (!runs(self, data, lengths, steps)) {
+        Py_DECREF(made);
+        return numpys_own(self, arguments, count);
+    }
+    return PyArray_Return(made);
+}
+
+/* The root of the sum of the squares of all elements, by the loop of a product of two vectors. */
+static PyObject *
+norm(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
+{
+    const Small *self = (Small *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (names != NULL || count != 1) {
+        return PyErr_Format(PyExc_TypeError, "%R takes one array", self);
+    }
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    if (!fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) || PyArray_NDIM(array) < 1 ||
+        PyArray_SIZE(array) < 1 || PyArray_SIZE(array) > MOST_ELEMENTS) {
+        return numpys_own(self, arguments, count);
+    }
+    npy_intp itemsize = PyArray_ITEMSIZE(array);
+    _Alignas(16) char result[16];
+    char *data[MOST_OPERANDS] = {PyArray_BYTES(array), PyArray_BYTES(array), result};
+    const npy_intp lengths[1 + MOST_LETTERS] = {1, 1, PyArray_SIZE(array), 1};
+    const npy_intp steps[MOST_OPERANDS * 3] = {[4] = itemsize, [5] = itemsize};
+    if (!runs(self, data, lengths, steps)) {
+        return numpys_own(self, arguments, count);
+    }
+    if (self->loop->types[0] == NPY_DOUBLE) {
+        *(double *)result = sqrt(*(double *)result);
+    }
+    else {
+        *(float *)result = sqrtf(*(float *)result);
+    }
+    return PyArray_Scalar(result, PyArray_DESCR(array), NULL);
+}
+
+/* ---- totals ---- */
+
+/* What a ufunc's `reduce` makes of all elements of an array in C order. */
+static PyObject *
+total(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
+{
+    const Small *self = (Small *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (names != NULL || count != 1) {
+        return PyErr_Format(PyExc_TypeError, "%R takes one array", self);
+    }
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    if (!fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) || PyArray_NDIM(array) < 1) {
+        return numpys_own(self, arguments, count);
+    }
+    npy_intp size = PyArray_SIZE(array), itemsize = PyArray_ITEMSIZE(array);
+    if (size < 1 || size > MOST_ELEMENTS) {
+        return numpys_own(self, arguments, count);
+    }
+    _Alignas(16) char result[16];
+    char *from = PyArray_BYTES(array);
+    memcpy(result, self->has_start ? self->start : from, (size_t)itemsize);
+    npy_intp begun = !self->has_start, left = size - begun;
+    char *data[3] = {result, from + begun * itemsize, result};
+    const npy_intp steps[3] = {0, itemsize, 0};
+    if (left > 0 && !runs(self, data, &left, steps)) {
+        return numpys_own(self, arguments, count);
+    }
+    if (!self->is_array) {
+        return PyArray_Scalar(result, PyArray_DESCR(array), NULL);
+    }
+    npy_intp ones[NPY_MAXDIMS];
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        ones[axis] = 1;
+    }
+    PyArrayObject *made =
+        (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(array), ones, self->loop->types[2]);
+    if (made != NULL) {
+        memcpy(PyArray_DATA(made), result, (size_t)itemsize);
+    }
+    return (PyObject *)made;
+}
+
+/* ---- objects ---- */
+
+static Small *
+new_small(vectorcallfunc call, PyObject *loop, PyObject *function, PyObject *more)
+{
+    if (!Py_IS_TYPE(loop, loop_type) || ((Loop *)loop)->strided == NULL ||
+        ((Loop *)loop)->inputs >= MOST_OPERANDS || ((Loop *)loop)->outputs != 1) {
+        PyErr_SetString(PyExc_TypeError, "no loop of NumPy's with one or two inputs and an output");
+        return NULL;
+    }
+    Small *small = (Small *)small_type->tp_alloc(small_type, 0);
+    if (small != NULL) {
+        small->call = call;
+        small->loop = (Loop *)Py_NewRef(loop);
+        small->function = Py_NewRef(function);
+        small->more = Py_NewRef(more);
+    }
+    return small;
+}
+
+/* Read a signature like "nk,km,nm"; capital letters are axes that the arrays do not have. */
+static bool
+read_signature(Small *self, const char *text)
+{
+    char known[MOST_LETTERS];
+    int operand = 0;
+    for (; *text != 0; text++) {
+        if (*text == ',') {
+            if (++operand > self->loop->inputs) {
+                return false;
+            }
+            continue;
+        }
+        bool is_missing = *text >= 'A' && *text <= 'Z';
+        char letter = (char)(is_missing ? *text - 'A' + 'a' : *text);
+        Axes *axes = &self->axes[operand];
+        int i = 0;
+        while (i < self->letters && known[i] != letter) {
+            i++;
+        }
+        if (axes->count == 2 || i == MOST_LETTERS ||
+            (i == self->letters && operand == self->loop->inputs)) {
+            return false;
+        }
+        if (i == self->letters) {
+            known[self->letters++] = letter;
+        }
+        axes->is_missing[axes->count] = is_missing;
+        axes->letter[axes->count++] = (short)i;
+    }
+    const Axes *first = &self->axes[0];
+    self->is_cubic = first->count == 2 && first->letter[0] == first->letter[1];
+    return operand == self->loop->inputs;
+}
+
+/* small_function(loop, function, signature, is_whole) */
+static PyObject *
+small_function(PyObject *module, PyObject *arguments)
+{
+    PyObject *loop, *function;
+    const char *signature;
+    int is_whole;
+    if (!PyArg_ParseTuple(arguments, "OOsp:small_function", &loop, &function, &signature,
+                          &is_whole)) {
+        return NULL;
+    }
+    PyObject *none = PyTuple_New(0);
+    Small *made = none == NULL ? NULL : new_small(of_matrices, loop, function, none);
+    Py_XDECREF(none);
+    if (made != NULL && !read_signature(made, signature)) {
+        Py_DECREF(made);
+        return PyErr_Format(PyExc_ValueError, "no signature of this loop: %s", signature);
+    }
+    if (made != NULL) {
+        made->is_whole = is_whole;
+    }
+    return (PyObject *)made;
+}
+
+/* small_norm(loop, function) */
+static PyObject *
+small_norm(PyObject *module, PyObject *arguments)
+{
+    PyObject *loop, *function;
+    if (!PyArg_ParseTuple(arguments, "OO:small_norm", &loop, &function)) {
+        return NULL;
+    }
+    PyObject *none = PyTuple_New(0);
+    Small *made = none == NULL ? NULL : new_small(norm, loop, function, none);
+    Py_XDECREF(none);
+    return (PyObject *)made;
+}
+
+/* small_total(loop, function, more, start, is_array) */
+static PyObject *
+small_total(PyObject *module, PyObject *arguments)
+{
+    PyObject *loop, *function, *more, *start;
+    int is_array;
+    if (!PyArg_ParseTuple(arguments, "OOO!Op:small_total", &loop, &function, &PyTuple_Type, &more,
+                          &start, &is_array)) {
+        return NULL;
+    }
+    Small *made = new_small(total, loop, function, more);
+    if (made == NULL) {
+        return NULL;
+    }
+    made->is_array = is_array;
+    if (start != Py_None) {
+        char *bytes;
+        Py_ssize_t size;
+        if (PyBytes_AsStringAndSize(start, &bytes, &size) < 0 || size > (int)sizeof made->start) {
+            Py_DECREF(made);
+            return PyErr_Format(PyExc_ValueError, "it begins with the bytes of a number, or None");
+        }
+        memcpy(made->start, bytes, (size_t)size);
+        made->has_start = true;
+    }
+    return (PyObject *)made;
+}
+
+static int
+small_traverse(Small *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->loop);
+    Py_VISIT(self->function);
+    Py_VISIT(self->more);
+    return 0;
+}
+
+static void
+small_dealloc(Small *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->loop);
+    Py_XDECREF(self->function);
+    Py_XDECREF(self->more);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+small_repr(Small *self)
+{
+    return PyUnicode_FromFormat("<%S of small arrays>", self->function);
+}
+
+/* NumPy's function, for listings. */
+static PyObject *
+small_name(Small *self, void *unused)
+{
+    PyObject *name = PyObject_GetAttrString(self->function, "__qualname__");
+    if (name == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        name = PyObject_GetAttrString(self->function, "__name__");
+    }
+    return name;
+}
+
+static PyGetSetDef small_attributes[] = {
+    {"__name__", (getter)small_name, NULL, PyDoc_STR("What NumPy calls it.")},
+    {NULL},
+};
+
+static PyMemberDef small_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(Small, call), READONLY, NULL},
+    {NULL},
+};
+
+static PyType_Slot small_slots[] = {
+    {Py_tp_doc, "A function of NumPy's, for small arrays."},
+    {Py_tp_traverse, small_traverse},
+    {Py_tp_dealloc, small_dealloc},
+    {Py_tp_repr, small_repr},
+    {Py_tp_members, small_members},
+    {Py_tp_getset, small_attributes},
+    {Py_tp_call, PyVectorcall_Call},
+    {0, NULL},
+};
+
+static PyType_Spec small_spec = {
+    .name = "ufuse.backends.numpy._tiles.Small",
+    .basicsize = sizeof(Small),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = small_slots,
+};
+
+int
+small_begin(PyObject *module)
+{
+    small_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &small_spec, NULL);
+    return small_type == NULL ? -1 : 0;
+}
+
+PyMethodDef small_methods[] = {
+    {"small_function", small_function, METH_VARARGS, PyDoc_STR("A function of small matrices.")},
+    {"small_norm", small_norm, METH_VARARGS, PyDoc_STR("The norm of a small array.")},
+    {"small_total", small_total, METH_VARARGS, PyDoc_STR("The total of a small array.")},
+    {NULL},
+};

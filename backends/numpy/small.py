@@ -1,0 +1,150 @@
+"""Functions of NumPy that C runs without NumPy's machinery where the arrays are small: `csrc/loops/small.c`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ufuse.backends.numpy import _tiles
+from ufuse.backends.numpy.loops import STARTS, loop_object
+from ufuse.backends.planning.loops import Loop
+from ufuse.graph.node import Node
+from ufuse.graph.types import ArrayType, c_order
+from ufuse.graph.typing.calls import function_named
+
+Function = Callable[..., Any]
+
+
+class Small(NamedTuple):
+    """The loop of a function: whose it is, its signature, of which dtypes.
+
+    `is_whole`: NumPy copies what has gaps first.
+    """
+
+    ufunc: np.ufunc
+    signature: str  # capital letters are axes that the arrays do not have
+    dtypes: str
+    is_whole: bool = False
+
+
+PRODUCTS = {
+    (2, 2): "nk,km,nm",
+    (1, 2): "Nk,km,Nm",
+    (2, 1): "nk,kM,nM",
+    (1, 1): "Nk,kM,NM",
+}
+_LINEAR: Any = getattr(np.linalg, "_umath_linalg", None)
+_SOLVERS = (
+    {
+        ("numpy.linalg.solve", 2, 1): Small(_LINEAR.solve1, "mm,m,m", "d"),
+        ("numpy.linalg.solve", 2, 2): Small(_LINEAR.solve, "mm,mn,mn", "d"),
+        ("numpy.linalg.inv", 2): Small(_LINEAR.inv, "mm,mm", "d"),
+        ("numpy.linalg.det", 2): Small(_LINEAR.det, "mm,", "d"),
+    }
+    if _LINEAR is not None
+    else {}
+)
+# By name and the numbers of axes.
+SMALL: dict[tuple[Any, ...], Small] = {
+    **{("numpy.matmul", *axes): Small(np.matmul, text, "fdFD") for axes, text in PRODUCTS.items()},
+    **{
+        (name, *axes): Small(np.matmul, text, "fd", is_whole=True)
+        for name in ("numpy.dot", "numpy.ndarray.dot")
+        for axes, text in PRODUCTS.items()
+    },
+    **_SOLVERS,
+}
+NORMS = "fd"
+TOTALS = {
+    "add": "fdlqLQ",
+    "multiply": "fdlqLQ",
+    "maximum": "fdbBhHiIlLqQ",
+    "minimum": "fdbBhHiIlLqQ",
+}
+
+
+def function_of(node: Node) -> Function | None:
+    """What gives NumPy's result of a call in less time where its arrays are small; None: there is no such function."""
+    types = [source.type for source in node.inputs]
+    arrays = [
+        type_
+        for type_ in types
+        if isinstance(type_, ArrayType) and type_.ndim and not type_.device and not type_.scalar
+    ]
+    if (
+        not arrays
+        or len(arrays) < len(types)
+        or node.attributes["keywords"]
+        or node.attributes["arguments"] != tuple(range(len(types)))
+    ):
+        return None
+    dtype = arrays[0].dtype
+    if any(type_.dtype != dtype for type_ in arrays) or not dtype.isnative:
+        return None
+    name, axes = node.attributes["function"], tuple(type_.ndim for type_ in arrays)
+    if name == "numpy.linalg.norm":
+        return _norm(dtype) if axes == (1,) and dtype.char in NORMS else None
+    found = SMALL.get((name, *axes))
+    if found is None or dtype.char not in found.dtypes:
+        return None
+    return function(name, found, dtype)
+
+
+@lru_cache(maxsize=256)
+def function(name: str, small: Small, dtype: np.dtype) -> Function | None:
+    """C's function for arrays of one dtype."""
+    loop = _loop(small.ufunc, dtype)
+    if loop is None:
+        return None
+    return _tiles.small_function(loop, function_named(name), small.signature, small.is_whole)
+
+
+@lru_cache(maxsize=4)
+def _norm(dtype: np.dtype) -> Function | None:
+    loop = _loop(np.matmul, dtype)
+    return None if loop is None else _tiles.small_norm(loop, np.linalg.norm)
+
+
+def _loop(ufunc: np.ufunc, dtype: np.dtype) -> Any:
+    """The loop of a function all of whose operands have one dtype; None: this NumPy has none that C may run."""
+    try:
+        return loop_object(Loop("ufunc", ufunc.__name__, (dtype,) * (ufunc.nin + 1), ufunc))
+    except ValueError:
+        return None
+
+
+def total(node: Node, given: tuple[Any, ...]) -> Function | None:
+    """A reduction of all elements of an array in C order; `given` are the other arguments of `reduce`."""
+    source, type_, ufunc = node.inputs[0].type, node.type, node.op.ufunc
+    if not isinstance(source, ArrayType) or not isinstance(type_, ArrayType) or ufunc is None:
+        return None
+    axis = node.attributes.get("axis")
+    axes = range(source.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    if (
+        not source.ndim
+        or {one % source.ndim for one in axes} != set(range(source.ndim))
+        or source.order != c_order(source.ndim)
+        or not source.contiguous
+        or source.dtype != type_.dtype
+        or not source.dtype.isnative
+        or source.dtype.char not in TOTALS.get(ufunc.__name__, "")
+        or set(node.attributes) - {"axis", "keepdims", "dtype", "warns_as"}
+    ):
+        return None
+    return total_of(ufunc, source.dtype, given, not type_.scalar)
+
+
+@lru_cache(maxsize=256)
+def total_of(
+    ufunc: np.ufunc, dtype: np.dtype, given: tuple[Any, ...], is_array: bool
+) -> Function | None:
+    """C's function for arrays of one dtype."""
+    loop = _loop(ufunc, dtype)
+    if loop is None:
+        return None
+    name = ufunc.__name__
+    start = STARTS[name](dtype).tobytes() if name in STARTS else None
+    return _tiles.small_total(loop, ufunc.reduce, given, start, is_array)
