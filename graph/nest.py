@@ -103,6 +103,7 @@ class Value:
 # What `fold` and `dot` are named for: a ufunc; `np.dot` (also `np.inner`), `np.matmul` (also `@` and `np.vdot`).
 FOLDS = ("add", "multiply", "maximum", "minimum", "logical_or", "logical_and")
 DOTS = ("dot", "matmul")
+PRODUCTS = (*DOTS, "solve", "inv")  # and what `matmul` is: also `np.linalg`'s
 POSITIONS = ("argmax", "argmin")
 # What `draw` gives, by the name of the generator's method: the types of its inputs, and of its result.
 DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -215,8 +216,9 @@ class Instruction:
     (attribute: the number of a temporary; inputs: its lengths, never negative; it gets memory in C order, with any
     contents). The type of what `fold` and `dot` give is the element's.
 
-    `matmul` (attributes: a name of DOTS, the Views of two operands and of a temporary over rows, terms and columns;
-    inputs: these lengths, those of the Views; the product of matrices, or of one and a vector), `take` and `put`
+    `matmul` (attributes: a name of PRODUCTS, the Views of two operands and of a temporary over rows, terms and columns;
+    inputs: these lengths, those of the Views; the product of matrices, or of one and a vector; `inv` looks at the first
+    operand alone), `take` and `put`
     (attributes: the Views of an array, of int64 indices and of another array, over the axes of the latter and the axis
     that is indexed; inputs: these lengths, those of the Views; `other[i, ...] = array[indices[i], ...]`, and the other
     way round), `position` (attributes: a name of POSITIONS, a View; inputs: a length, the view's; the first).

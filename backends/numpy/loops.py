@@ -15,6 +15,16 @@ from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType, c_order
 from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of
 
+_LINEAR = getattr(np.linalg, "_umath_linalg", None)  # what NumPy's `linalg` calls
+# Functions of matrices that C calls, by their names.
+OF_MATRICES: dict[str, np.ufunc] = {
+    "matmul": np.matmul,
+    **{
+        name: getattr(_LINEAR, name)
+        for name in ("solve", "solve1", "inv", "det")
+        if hasattr(_LINEAR, name)
+    },
+}
 DTYPES = frozenset("?bBhHiIlLqQefdgFDG")
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.loops import STARTS, loop_object
+from ufuse.backends.numpy.loops import OF_MATRICES, STARTS, loop_object
 from ufuse.backends.planning.loops import Loop
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, c_order
@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 class Small(NamedTuple):
     """The loop of a function: whose it is, its signature, of which dtypes.
 
-    `is_whole`: NumPy copies what has gaps first.
+    `is_whole`: of what has gaps, or is one number, NumPy has other ways.
     """
 
     ufunc: np.ufunc
@@ -36,17 +36,12 @@ PRODUCTS = {
     (2, 1): "nk,kM,nM",
     (1, 1): "Nk,kM,NM",
 }
-_LINEAR: Any = getattr(np.linalg, "_umath_linalg", None)
-_SOLVERS = (
-    {
-        ("numpy.linalg.solve", 2, 1): Small(_LINEAR.solve1, "mm,m,m", "d"),
-        ("numpy.linalg.solve", 2, 2): Small(_LINEAR.solve, "mm,mn,mn", "d"),
-        ("numpy.linalg.inv", 2): Small(_LINEAR.inv, "mm,mm", "d"),
-        ("numpy.linalg.det", 2): Small(_LINEAR.det, "mm,", "d"),
-    }
-    if _LINEAR is not None
-    else {}
-)
+SOLVERS = {
+    ("numpy.linalg.solve", 2, 1): ("solve1", "mm,m,m"),
+    ("numpy.linalg.solve", 2, 2): ("solve", "mm,mn,mn"),
+    ("numpy.linalg.inv", 2): ("inv", "mm,mm"),
+    ("numpy.linalg.det", 2): ("det", "mm,"),
+}
 # By name and the numbers of axes.
 SMALL: dict[tuple[Any, ...], Small] = {
     **{("numpy.matmul", *axes): Small(np.matmul, text, "fdFD") for axes, text in PRODUCTS.items()},
@@ -55,7 +50,11 @@ SMALL: dict[tuple[Any, ...], Small] = {
         for name in ("numpy.dot", "numpy.ndarray.dot")
         for axes, text in PRODUCTS.items()
     },
-    **_SOLVERS,
+    **{
+        key: Small(OF_MATRICES[name], text, "d")
+        for key, (name, text) in SOLVERS.items()
+        if name in OF_MATRICES
+    },
 }
 NORMS = "fd"
 TOTALS = {

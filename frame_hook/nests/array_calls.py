@@ -151,6 +151,15 @@ def _product(reader: Reader, left: Item, right: Item) -> Item:
     return reductions.product(reader, "dot", left, right)
 
 
+def _solve(reader: Reader, left: Item, right: Item) -> Item:
+    return reductions.product(reader, "solve", left, right)
+
+
+def _inverse(reader: Reader, item: Item) -> Item:
+    one = reductions.array_of(reader, item)
+    return reductions.product(reader, "inv", one, one)
+
+
 def _position(name: str) -> Rule:
     def rule(
         reader: Reader, item: Item, axis: Item | None = None, *, keepdims: Item | None = None
@@ -200,6 +209,7 @@ FUNCTIONS: dict[Any, Rule] = {
     np.argmax: _position("argmax"), np.argmin: _position("argmin"),
     abs: functools.partial(_ufunc, function=np.absolute),
     len: _length,
+    np.linalg.solve: _solve, np.linalg.inv: _inverse,
     np.linalg.norm: composed.norm, np.outer: composed.outer, np.diff: composed.diff, np.roll: composed.roll,
     np.clip: composed.clip, np.var: composed.variance, np.std: composed.deviation, np.ptp: composed.extent,
     np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),

@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph.nest import (
     COMPLEX,
+    DOTS,
     ELEMENTS,
     F32,
     F64,
@@ -194,10 +195,14 @@ def dot(reader: Reader, name: str, left: Item, right: Item) -> Number:
 
 
 def product(reader: Reader, name: str, left: Item, right: Item) -> Number | Array:
-    """`np.dot` or `np.matmul` of vectors and matrices."""
+    """`np.dot` or `np.matmul` of vectors and matrices; or what solves a system of equations, or inverts its matrix."""
     one, other = array_of(reader, left), array_of(reader, right)
-    if len(one.axes) == len(other.axes) == 1:
+    if len(one.axes) == len(other.axes) == 1 and name in DOTS:
         return dot(reader, name, one, other)
+    if name not in DOTS:
+        if len(one.axes) != 2 or one.dtype != np.dtype(float):
+            raise NotNativeError(f"np.linalg.{name} of such arrays is not compiled yet")
+        doubt_unlike(reader.out, *(axis.length.value for axis in one.axes))
     if max(len(one.axes), len(other.axes)) > 2:
         raise NotNativeError("products of arrays of more than two axes")
     if one.dtype != other.dtype or one.dtype.char not in "dflLiIhHbB":

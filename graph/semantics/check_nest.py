@@ -21,6 +21,7 @@ from ufuse.graph.nest import (
     MAP_AXES,
     PARTS,
     POSITIONS,
+    PRODUCTS,
     REALS,
     SIGNATURES,
     TURNS,
@@ -351,7 +352,7 @@ def _why_not_written_view(
     if (
         len(views) != 3
         or result is not None
-        or (one.op == "matmul" and one.attributes[0] not in DOTS)
+        or (one.op == "matmul" and one.attributes[0] not in PRODUCTS)
     ):
         return "it works on three views, and gives nothing (law 3)"
     if why := _why_not_parts(nest, views, len(views[0].axes), given):

@@ -623,7 +623,15 @@ def _multiplied(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray
         left = left[0]
     if views[1].axes[2] is None:
         right = right[:, 0]
-    target[...] = getattr(np, name)(left, right).reshape(target.shape)
+    try:
+        found = np.linalg.inv(left) if name == "inv" else _product_named(name)(left, right)
+    except np.linalg.LinAlgError:
+        raise DoubtError from None
+    target[...] = found.reshape(target.shape)
+
+
+def _product_named(name: str) -> Callable[..., Any]:
+    return np.linalg.solve if name == "solve" else getattr(np, name)
 
 
 def _indexed(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:

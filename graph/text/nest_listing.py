@@ -140,7 +140,14 @@ class _Listing:
         lengths, places = inputs[:ndim], inputs[ndim:]
         first, second, third = (self._view(view, lengths, places) for view in views)
         if one.op == "matmul":
-            return f"{third} = {first} @ {second}"
+            name = one.attributes[0]
+            if name == "inv":
+                return f"{third} = inv({first})"
+            return (
+                f"{third} = solve({first}, {second})"
+                if name == "solve"
+                else f"{third} = {first} @ {second}"
+            )
         taken = f"{first}[{second}]"
         return f"{third} = {taken}" if one.op == "take" else f"{taken} = {third}"
 

@@ -17,8 +17,9 @@ from ufuse.backends.numpy.llvm.nest_maps import (
     place_of,
 )
 from ufuse.backends.numpy.llvm.symbols import loop_symbol
+from ufuse.backends.numpy.loops import OF_MATRICES
 from ufuse.backends.planning.loops import Loop
-from ufuse.graph.nest import I1, POSITIONS, Instruction, Step, View
+from ufuse.graph.nest import DOTS, I1, POSITIONS, Instruction, Step, View
 
 BUFFER = 8192  # elements of NumPy's buffers
 
@@ -146,12 +147,17 @@ def _call(body: Body, one: Instruction, helper: str, arguments: str) -> str:
 
 
 def emit_matmul(body: Body, one: Instruction) -> str:
-    """Append a product of matrices."""
+    """Append a product of matrices, or what `np.linalg` makes of them."""
     name, *views = one.attributes
     dtype = body.numbered[views[0].array].dtype
-    loop = body.symbol(loop_symbol(Loop("ufunc", "matmul", (dtype,) * 3, np.matmul)))
+    loop_name = "matmul" if name in DOTS else name
+    if name == "solve" and views[1].axes[2] is None:
+        loop_name = "solve1"
+    dtypes = (dtype,) * (2 if name == "inv" else 3)
+    loop = body.symbol(loop_symbol(Loop("ufunc", loop_name, dtypes, OF_MATRICES[loop_name])))
     lose_patience(body, _spread(body, one, views))
-    return _call(body, one, "matmul", f"ptr {loop}, i64 {int(name == 'dot')}, ptr %table")
+    kind = ("matmul", "dot", "solve", "solve1", "inv").index(name if name == "dot" else loop_name)
+    return _call(body, one, "matmul", f"ptr {loop}, i64 {kind}, ptr %table")
 
 
 def emit_indexed(body: Body, one: Instruction) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.loops import loop_object
+from ufuse.backends.numpy.loops import OF_MATRICES, loop_object
 from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 from ufuse.graph import ops
 from ufuse.graph.nest import numpy_function
@@ -51,7 +51,7 @@ def _loop_named(name: str) -> Any:
         return _kept_loop(copy_loop(dtypes[-1]))
     if kind == "where":
         return _kept_loop(Loop("where", "where", dtypes))
-    ufunc = np.matmul if function == "matmul" else ops.UFUNCS[function].ufunc
+    ufunc = OF_MATRICES.get(function) or ops.UFUNCS[function].ufunc
     return _kept_loop(Loop("ufunc", function, dtypes, ufunc))
 
 

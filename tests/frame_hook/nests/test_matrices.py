@@ -9,7 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ufuse
+from tests.support.compare import check_same
 from tests.support.native_loops import native_turns
+from tests.support.reference_nests import on_the_reference
 
 
 def kalman(z, F, H, Q, x, P):
@@ -133,3 +136,102 @@ def test_products_and_sums_of_other_numbers(dtype) -> None:
         return a, a * 2 % 7, np.zeros(600, a.sum().dtype)
 
     assert native_turns(products, make) > 200
+
+
+def dots(A, B, out):
+    for i in range(len(out)):
+        out[i] = np.dot(A, B)[0, 0] + np.dot(A[0], B[:, 0])
+    return out
+
+
+@pytest.mark.parametrize("shapes", [(1, 1, 1), (1, 1, 4), (4, 1, 1), (4, 1, 4), (1, 4, 1)])
+def test_dots_of_few_elements(shapes) -> None:
+    """`np.dot` multiplies by one number, where `@` adds the product to zero: the sign of a zero tells."""
+    rows, terms, columns = shapes
+
+    def make():  # noqa: ANN202
+        return np.zeros((rows, terms)), -np.ones((terms, columns)), np.ones(3000)
+
+    native_turns(dots, make)
+
+
+def implicit(u, A, n):
+    """Steps backwards in time."""
+    for _ in range(n):
+        u = np.linalg.solve(A, u)
+    return u
+
+
+def filtered(x, P, F, H, n):
+    for _ in range(n):
+        x, P = F @ x, F @ P @ F.T + 0.01
+        gain = P @ H.T @ np.linalg.inv(H @ P @ H.T + np.eye(2))
+        x = x + gain @ (0.5 - H @ x)
+        P = P - gain @ H @ P
+    return x, P
+
+
+def newtons(x, n):
+    for i in range(n):
+        f = np.array([x[0] ** 2 + x[1] ** 2 - 4, x[0] * x[1] - 1])
+        jacobian = np.array([[2 * x[0], 2 * x[1]], [x[1], x[0]]])
+        x = x - np.linalg.solve(jacobian, f)
+        if i % 5 == 4:
+            x = x * 1.1 + np.array([0.5, 0.1])
+    return x
+
+
+def becoming_singular(A, n):
+    """Eager's error, in its turn."""
+    total = 0.0
+    for i in range(n):
+        A[0, 0] = 1.5 + (i - 300) * 1e-3
+        total += np.linalg.inv(A)[0, 0] + np.linalg.solve(A, A[:, 0])[1]
+    return total
+
+
+MATRIX = np.eye(5) * 3 - np.eye(5, k=1) - 0.5 * np.eye(5, k=-2)
+
+
+SYSTEMS = pytest.mark.parametrize(
+    ("function", "make"),
+    [
+        (implicit, lambda: (np.arange(5.0), MATRIX, 2000)),
+        (implicit, lambda: (np.arange(15.0).reshape(5, 3), MATRIX.T, 2000)),
+        (
+            implicit,
+            lambda: (np.arange(15.0).reshape(3, 5).T, np.repeat(MATRIX, 2, 1)[:, ::2], 2000),
+        ),
+        (filtered, lambda: (np.zeros(4), np.eye(4), np.eye(4) + np.eye(4, k=2), np.eye(2, 4), 400)),
+        (newtons, lambda: (np.array([2.0, 0.4]), 400)),
+        (becoming_singular, lambda: (np.full((2, 2), 1.5), 2000)),
+    ],
+)
+
+
+@SYSTEMS
+def test_systems_of_equations(function, make) -> None:
+    """They are solved by LAPACK, as NumPy has it do."""
+    assert native_turns(function, make) > 200
+
+
+@SYSTEMS
+def test_what_a_system_means(function, make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The definition says the same."""
+    made = on_the_reference(monkeypatch)
+    check_same(function, ufuse.compile(function), make)
+    assert sum(one.turns for one in made) > 200
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (np.arange(5.0, dtype="f4"), MATRIX.astype("f4"), 60),
+        lambda: (np.arange(5.0) + 0j, MATRIX, 60),
+        lambda: (np.ones((2, 5, 1)), MATRIX, 60),
+        lambda: (np.arange(5), MATRIX, 60),
+    ],
+)
+def test_systems_of_other_numbers_are_plain_pythons(make) -> None:
+    """NumPy computes them in double precision, and converts before and behind."""
+    native_turns(implicit, make)

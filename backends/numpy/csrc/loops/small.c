@@ -34,7 +34,7 @@ typedef struct {
     Axes axes[MOST_OPERANDS]; /* of a function of matrices */
     short letters;
     bool is_cubic; /* it takes as many steps as a cube has elements */
-    bool is_whole; /* NumPy copies what has gaps first */
+    bool is_whole; /* of what has gaps, or is one number, NumPy has other ways */
 } Small;
 
 static PyTypeObject *small_type;
@@ -121,11 +121,15 @@ axes_present(const Axes *axes)
     return present;
 }
 
-/* Whether an array's elements lie side by side, in the order of its axes or the other one. */
+/*
+ * Whether an array's elements lie side by side, in the order of its axes or the other one, and are
+ * several: `np.dot` multiplies by a number alone, and adds to no zero.
+ */
 static bool
-has_no_gaps(PyArrayObject *array)
+is_plain(PyArrayObject *array)
 {
-    return PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array);
+    return PyArray_SIZE(array) > 1 &&
+           (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array));
 }
 
 /* A function with a signature, once. */
@@ -141,7 +145,7 @@ of_matrices(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObj
     for (int k = 0; k < inputs; k++) {
         if (!fits(self, arguments[k]) ||
             PyArray_NDIM((PyArrayObject *)arguments[k]) != axes_present(&self->axes[k]) ||
-            (self->is_whole && !has_no_gaps((PyArrayObject *)arguments[k]))) {
+            (self->is_whole && !is_plain((PyArrayObject *)arguments[k]))) {
             return numpys_own(self, arguments, count);
         }
     }

@@ -345,7 +345,7 @@ int nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_
 int nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch);
 
 /* products.c */
-int nest_matmul(const Loop *loop, int64_t is_dot, int64_t *table);
+int nest_matmul(const Loop *loop, int64_t kind, int64_t *table);
 
 /* indexed.c */
 int nest_take(int64_t axes, int64_t itemsize, int64_t *table);
