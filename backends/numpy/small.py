@@ -21,13 +21,13 @@ Function = Callable[..., Any]
 class Small(NamedTuple):
     """The loop of a function: whose it is, its signature, of which dtypes.
 
-    `is_whole`: of what has gaps, or is one number, NumPy has other ways.
+    `is_dot`: it is `np.dot`, which copies what has gaps first.
     """
 
     ufunc: np.ufunc
     signature: str  # capital letters are axes that the arrays do not have
     dtypes: str
-    is_whole: bool = False
+    is_dot: bool = False
 
 
 PRODUCTS = {
@@ -46,7 +46,7 @@ SOLVERS = {
 SMALL: dict[tuple[Any, ...], Small] = {
     **{("numpy.matmul", *axes): Small(np.matmul, text, "fdFD") for axes, text in PRODUCTS.items()},
     **{
-        (name, *axes): Small(np.matmul, text, "fd", is_whole=True)
+        (name, *axes): Small(np.matmul, text, "fd", is_dot=True)
         for name in ("numpy.dot", "numpy.ndarray.dot")
         for axes, text in PRODUCTS.items()
     },
@@ -98,7 +98,7 @@ def function(name: str, small: Small, dtype: np.dtype) -> Function | None:
     loop = _loop(small.ufunc, dtype)
     if loop is None:
         return None
-    return _tiles.small_function(loop, function_named(name), small.signature, small.is_whole)
+    return _tiles.small_function(loop, function_named(name), small.signature, small.is_dot)
 
 
 @lru_cache(maxsize=4)
@@ -116,15 +116,15 @@ def _loop(ufunc: np.ufunc, dtype: np.dtype) -> Any:
 
 
 def total(node: Node, given: tuple[Any, ...]) -> Function | None:
-    """A reduction of all elements of an array in C order; `given` are the other arguments of `reduce`."""
+    """A reduction of an array in C order, of all elements or, of two axes, along one.
+
+    `given` are the other arguments of `reduce`.
+    """
     source, type_, ufunc = node.inputs[0].type, node.type, node.op.ufunc
     if not isinstance(source, ArrayType) or not isinstance(type_, ArrayType) or ufunc is None:
         return None
-    axis = node.attributes.get("axis")
-    axes = range(source.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
     if (
         not source.ndim
-        or {one % source.ndim for one in axes} != set(range(source.ndim))
         or source.order != c_order(source.ndim)
         or not source.contiguous
         or source.dtype != type_.dtype
@@ -133,17 +133,24 @@ def total(node: Node, given: tuple[Any, ...]) -> Function | None:
         or set(node.attributes) - {"axis", "keepdims", "dtype", "warns_as"}
     ):
         return None
-    return total_of(ufunc, source.dtype, given, not type_.scalar)
+    axis = node.attributes.get("axis")
+    named = range(source.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    axes = sorted({one % source.ndim for one in named})
+    if axes == list(range(source.ndim)):
+        return total_of(ufunc, source.dtype, given, not type_.scalar)
+    if source.ndim == 2 and len(axes) == 1:
+        return total_of(ufunc, source.dtype, given, type_.ndim == 2, axes[0])
+    return None
 
 
 @lru_cache(maxsize=256)
 def total_of(
-    ufunc: np.ufunc, dtype: np.dtype, given: tuple[Any, ...], is_array: bool
+    ufunc: np.ufunc, dtype: np.dtype, given: tuple[Any, ...], is_array: bool, axis: int = -1
 ) -> Function | None:
-    """C's function for arrays of one dtype."""
+    """C's function for arrays of one dtype; `is_array`: folded axes stay, with one element."""
     loop = _loop(ufunc, dtype)
     if loop is None:
         return None
     name = ufunc.__name__
     start = STARTS[name](dtype).tobytes() if name in STARTS else None
-    return _tiles.small_total(loop, ufunc.reduce, given, start, is_array)
+    return _tiles.small_total(loop, ufunc.reduce, given, start, is_array, axis)

@@ -142,9 +142,25 @@ def _bound(
 
 
 def leave(reader: Reader, item: Item) -> None:
-    """Return from a function to its caller."""
+    """Return from a function to its caller.
+
+    Raises:
+        NotNativeError: a function goes with it that this call has made: the variables of that are those of this call,
+            which the next one has, too.
+
+    """
     function = reader.frame.function
+    if any(one.maker is function for one in _made(item)):
+        raise NotNativeError("it returns a function that it makes")
     reader.next = go_back(reader).position
     reader.stack.append(item)
     if not function.returns_once:
         reader.jump(reader.next)
+
+
+def _made(item: Item) -> Iterator[MadeFunction]:
+    if isinstance(item, MadeFunction):
+        yield item
+    elif isinstance(item, Items):
+        for one in item.items:
+            yield from _made(one)

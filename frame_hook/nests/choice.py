@@ -385,11 +385,11 @@ def _depends_on(position: int, state: tuple[Any, ...], record: CodeRecord) -> tu
 
 
 def _kinds(state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The types of a frame's values."""
+    """The types of a frame's values, kept alive by none of this."""
     return tuple(
         (one.dtype, one.ndim, one.flags.c_contiguous, one.flags.f_contiguous)
         if type(one) is np.ndarray
-        else type(one)
+        else id(type(one))
         for one in state
     )
 

@@ -274,7 +274,7 @@ def _guard_numbers(trace: Trace, read: Read, names: Sequence[str]) -> None:
     for slot, number in zip(read.slots, read.nest.given, strict=True):
         if not isinstance(number, NumberSlot) or not number.is_given or slot in typed:
             continue
-        kinds = {kinds[slot] for kinds in read.begins if slot in kinds}
+        kinds = {begins[slot] for begins in read.begins if slot in begins}
         found = sorted(
             (
                 type_
@@ -283,6 +283,7 @@ def _guard_numbers(trace: Trace, read: Read, names: Sequence[str]) -> None:
             ),
             key=lambda type_: issubclass(type_, np.generic),
         )
+        assert len(found) in (1, 2), "of Python, of NumPy, or of either"
         source = Source(slot, names[slot] if slot < len(names) else number.name)
         trace.guards.check("EITHER_TYPE" if len(found) > 1 else "TYPE", source, *found)
 

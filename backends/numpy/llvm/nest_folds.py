@@ -146,6 +146,9 @@ def _call(body: Body, one: Instruction, helper: str, arguments: str) -> str:
     return ""
 
 
+PRODUCT_KINDS = ("matmul", "dot", "solve", "solve1", "inv")  # as `products.c` numbers them
+
+
 def emit_matmul(body: Body, one: Instruction) -> str:
     """Append a product of matrices, or what `np.linalg` makes of them."""
     name, *views = one.attributes
@@ -156,7 +159,7 @@ def emit_matmul(body: Body, one: Instruction) -> str:
     dtypes = (dtype,) * (2 if name == "inv" else 3)
     loop = body.symbol(loop_symbol(Loop("ufunc", loop_name, dtypes, OF_MATRICES[loop_name])))
     lose_patience(body, _spread(body, one, views))
-    kind = ("matmul", "dot", "solve", "solve1", "inv").index(name if name == "dot" else loop_name)
+    kind = PRODUCT_KINDS.index(name if name == "dot" else loop_name)
     return _call(body, one, "matmul", f"ptr {loop}, i64 {kind}, ptr %table")
 
 

@@ -583,6 +583,9 @@ CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
     self->whole_call_after = 0;
     Py_CLEAR(self->whole_call);
     Py_CLEAR(self->globals);
+    self->largest = -1;
+    self->kinds = 0;
+    self->gave_back = false;
     for (int i = 0; i < N_KINDS * N_MAGNITUDES; i++) {
         if (trial_at(self, i) != NULL) { /* a call may be using it */
             memset(trial_at(self, i), 0, sizeof(Trial));

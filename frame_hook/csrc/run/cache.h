@@ -17,11 +17,14 @@ typedef struct {
     Py_ssize_t count;
     Py_ssize_t capacity;
     bool given_up;
-    int64_t ask_after;     /* the session is not asked about it before (`now_ns`) */
-    long long passed;      /* frames that were not stopped there, as it is not to be asked yet */
-    Py_ssize_t leave_at;   /* of a header: where frames go on without turns left; 0: here */
-    struct Turns *turns;   /* owned, or NULL: how turns of the loop around it are timed */
-    PyObject *resume_code; /* owned, or NULL until it is needed */
+    int64_t ask_after;       /* the session is not asked about it before (`now_ns`) */
+    long long passed;        /* frames that were not stopped there, as it is not to be asked yet */
+    long long looked_passed; /* the same when the clock was looked at last, and what it said */
+    int64_t looked_at;
+    int unlooked;              /* so many more frames pass without a look at it */
+    Py_ssize_t leave_at;       /* of a header: where frames go on without turns left; 0: here */
+    struct Turns *turns;       /* owned, or NULL: how turns of the loop around it are timed */
+    PyObject *resume_code;     /* owned, or NULL until it is needed */
     PyObject *resume_function; /* owned; for the globals of the function it was last needed for */
 } Position;
 

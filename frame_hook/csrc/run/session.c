@@ -162,13 +162,21 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
     return answer;
 }
 
-/* Whether the session wants to be left alone now: all of a code object, or one position. */
-bool
-is_left_alone(const CodeCache *cache, Py_ssize_t position)
+/* Until when the session wants to be left alone, by all of a code object or at one position; 0: it
+ * does not. */
+int64_t
+asks_after(const CodeCache *cache, Py_ssize_t position)
 {
     const Position *at = position < cache->n_positions ? cache->positions[position] : NULL;
     int64_t until = at == NULL ? 0 : at->ask_after;
-    until = until > cache->ask_after ? until : cache->ask_after;
+    return until > cache->ask_after ? until : cache->ask_after;
+}
+
+/* Whether it wants that now. */
+static bool
+is_left_alone(const CodeCache *cache, Py_ssize_t position)
+{
+    int64_t until = asks_after(cache, position);
     return until != 0 && now_ns() < until;
 }
 

@@ -204,6 +204,23 @@ nothing_begins_at(const CodeCache *cache, Py_ssize_t position)
 }
 
 /*
+ * To look at the clock takes longer than all else of a stop. So where turns are short, and there is
+ * time until the session is to be asked, only some of them do; at most half of that time passes.
+ */
+static void
+look_seldom(Position *at, int64_t now, int64_t until)
+{
+    enum { MOST_UNLOOKED = 15 };
+    int64_t turns = at->passed - at->looked_passed;
+    if (turns > 0 && at->looked_at != 0) {
+        int64_t turn = (now - at->looked_at) / turns + 1, most = (until - now) / (2 * turn);
+        at->unlooked = most < MOST_UNLOOKED ? (int)most : MOST_UNLOOKED;
+    }
+    at->looked_passed = at->passed;
+    at->looked_at = now;
+}
+
+/*
  * Whether no entry begins at a position now, and the session is not asked for one: a frame that
  * stops there need not leave CPython. The header of a loop is met in each turn.
  */
@@ -213,11 +230,21 @@ nothing_begins_now(CodeCache *cache, Py_ssize_t position)
     if (!cache_is_empty(cache, position)) {
         return cache_has_loop(cache, position) && loops_run_plainly();
     }
-    bool passes = is_left_alone(cache, position);
-    if (passes && position < cache->n_positions && cache->positions[position] != NULL) {
-        cache->positions[position]->passed++;
+    Position *at = position < cache->n_positions ? cache->positions[position] : NULL;
+    if (at != NULL && at->unlooked > 0) {
+        at->unlooked--;
+        at->passed++;
+        return true;
     }
-    return passes;
+    int64_t until = asks_after(cache, position), now = until == 0 ? 0 : now_ns();
+    if (now >= until) {
+        return false;
+    }
+    if (at != NULL) {
+        look_seldom(at, now, until);
+        at->passed++;
+    }
+    return true;
 }
 
 /*

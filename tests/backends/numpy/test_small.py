@@ -154,6 +154,28 @@ def test_what_numpy_says_of_a_product(how: Any) -> None:
             assert outcome(own_product("d"), a, b) == outcome(np.matmul, a, b)
 
 
+def test_products_of_two_nan() -> None:
+    """Which of the two is left depends on steps along axes of one element."""
+    for one, other in SHAPES:
+        if (len(one), len(other)) in small.PRODUCTS and one[-1] == other[0]:
+            a, b = np.full(one, nan_of(1)), np.full(other, nan_of(2))
+            for name in ("matmul", "dot"):
+                function = own(f"numpy.{name}", "d", len(one), len(other))
+                assert outcome(function, a, b) == outcome(getattr(np, name), a, b)
+
+
+def test_results_that_are_doubted_again_and_again() -> None:
+    """Then NumPy is called at once, and C tries ever more seldom; whatever is computed, it is the same."""
+    big, small_one = np.full((3, 3), 1e300), np.eye(3)
+    for a in [big] * 40 + [small_one] * 60 + [big, small_one] * 40:
+        for function, numpys in (
+            (own_product("d"), lambda x, _: x @ x),
+            (own("numpy.dot", "d", 2, 2), np.dot),
+        ):
+            assert outcome(function, a, a) == outcome(numpys, a, a)
+        assert outcome(own_total("multiply", "d"), a) == outcome(np.multiply.reduce, a, None)
+
+
 class Sub(np.ndarray):
     """A subclass, which may have operators of its own."""
 
@@ -202,6 +224,38 @@ def test_totals(name: str, dtype: str) -> None:
         assert outcome(own_total(name, dtype), array) == outcome(ufunc.reduce, array, None)
 
 
+@pytest.mark.parametrize(("name", "dtype"), TOTALS)
+def test_totals_along_an_axis(name: str, dtype: str) -> None:
+    """Of matrices of all shapes."""
+    ufunc = getattr(np, name)
+    shapes = [
+        (1, 2),
+        (2, 1),
+        (1, 1),
+        (2, 2),
+        (3, 7),
+        (8, 8),
+        (9, 17),
+        (33, 5),
+        (5, 130),
+        (130, 9),
+        (64, 128),
+        (65, 128),
+        (0, 3),
+        (3, 0),
+    ]
+    for shape, axis, special in itertools.product(shapes, (0, 1), (False, True)):
+        x = numbers(shape, dtype, special=special)
+        if special and x.dtype.kind == "f" and x.size:
+            with np.errstate(all="ignore"):
+                x.flat[RNG.integers(0, x.size, 3)] = [nan_of(1), nan_of(2 << 40), nan_of(7)]
+        for array in (x, x.T, x[::-1], x[None]):
+            for keeps in (False, True):
+                given = (axis, None, None, keeps) if keeps else (axis,)
+                function = small.total_of(ufunc, np.dtype(dtype), given, keeps, axis)
+                assert outcome(function, array) == outcome(ufunc.reduce, array, *given)
+
+
 @pytest.mark.parametrize("how", ["ignore", "warn", "raise"])
 def test_what_numpy_says_of_a_total(how: Any) -> None:
     """Overflow, and infinities of both signs."""
@@ -239,15 +293,19 @@ def test_they_take_what_they_are_for() -> None:
     with pytest.raises(TypeError, match="takes one array"):
         own_total("add", "d")()
     with pytest.raises(TypeError, match="no loop of NumPy's"):
-        _tiles.small_norm(None, np.matmul)  # type: ignore[arg-type]
+        _tiles.small_function(None, np.matmul, "nk,km,nm", False)  # type: ignore[arg-type]
     numpys = _tiles.numpy_loop(np.add, (np.dtype(float),) * 3)
     for text in ("nk,km", "a,b,c", "abc,d,a", "ab,cd,a,b", "ab,cd,abcd"):
         with pytest.raises(ValueError, match="no signature of this loop"):
             _tiles.small_function(numpys, np.add, text, False)
     with pytest.raises(TypeError):
         _tiles.small_total(None)  # type: ignore[call-arg, arg-type]
+    with pytest.raises(TypeError, match="loop of NumPy's for floats"):
+        _tiles.small_norm(_tiles.numpy_loop(np.add, (np.dtype(int),) * 3), np.matmul)
     with pytest.raises(ValueError, match="begins with the bytes"):
-        _tiles.small_total(numpys, np.add.reduce, (None,), b"x" * 99, False)
+        _tiles.small_total(numpys, np.add.reduce, (None,), b"x" * 99, False, -1)
+    with pytest.raises(ValueError, match="no axis of a matrix"):
+        _tiles.small_total(numpys, np.add.reduce, (None,), None, False, 2)
 
 
 def kalman(x: Any, p: Any, f: Any, h: Any) -> Any:
@@ -266,7 +324,8 @@ def layer(x: Any, w: Any, b: Any) -> Any:
 
 
 def standardised(x: Any) -> Any:
-    return (x - x.max()) / (x.sum() * x.min(keepdims=True)), x.prod()
+    columns = (x - x.max(axis=0)) / x.min(axis=-1, keepdims=True), x.sum(axis=-1)
+    return (x - x.max()) / (x.sum() * x.min(keepdims=True)), x.prod(), columns
 
 
 @pytest.mark.parametrize(
@@ -305,4 +364,4 @@ def test_which_calls_have_one() -> None:
     assert [small.function_of(one) is not None for one in found] == [False, True]
     reductions = [one for one in graphs if one.op.kind.name == "REDUCE"]
     totals = [small.total(one, (None,)) is not None for one in reductions]
-    assert totals.count(True) == 2
+    assert totals.count(True) == 3

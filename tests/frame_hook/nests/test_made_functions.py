@@ -204,6 +204,22 @@ def made_by_a_call(x, n, k):
     return total
 
 
+def outliving(x, n, k):
+    """What a call has made is called in the next one, whose variables have the same names."""
+
+    def step(g, a):
+        r = g(1.0)
+        return r, (lambda v: v * a)
+
+    total = 0.0
+    for i in range(n):
+        g = lambda v: v
+        for j in range(3):
+            r, g = step(g, x[j] + i)
+            total += r * k
+    return total
+
+
 def calling_itself(x, n, k):
     total = 0.0
     for i in range(n):
@@ -232,7 +248,7 @@ def in_lists(x, n, k):
 
 @pytest.mark.parametrize(
     "function",
-    [kept_for_later, changing, made_by_a_call, calling_itself, with_defaults, in_lists],
+    [kept_for_later, changing, made_by_a_call, outliving, calling_itself, with_defaults, in_lists],
 )
 def test_others_are_the_same_in_plain_python(function: Callable[..., Any]) -> None:
     """What outlives the turn, changes variables around it, or calls itself is left alone."""

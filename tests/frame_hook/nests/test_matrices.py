@@ -146,13 +146,35 @@ def dots(A, B, out):
 
 @pytest.mark.parametrize("shapes", [(1, 1, 1), (1, 1, 4), (4, 1, 1), (4, 1, 4), (1, 4, 1)])
 def test_dots_of_few_elements(shapes) -> None:
-    """`np.dot` multiplies by one number, where `@` adds the product to zero: the sign of a zero tells."""
+    """`np.dot` multiplies by one number, where `@` adds the product to zero: the sign of a zero tells, and a warning."""
     rows, terms, columns = shapes
 
     def make():  # noqa: ANN202
         return np.zeros((rows, terms)), -np.ones((terms, columns)), np.ones(3000)
 
+    def make_infinite():  # noqa: ANN202
+        return np.ones((rows, terms)), np.full((terms, columns), np.inf), np.ones(3000)
+
     native_turns(dots, make)
+    native_turns(dots, make_infinite)
+
+
+def of_nan(a, b, out):
+    for i in range(len(out)):
+        out[i] = (a @ b)[0, 0]
+    return out
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 1)])
+def test_products_of_two_nan(shape) -> None:
+    """NumPy's loop looks at the steps along axes of one element, which are 0."""
+    a, b = (
+        np.array([bits], np.uint64).view(float)[0] for bits in (0x7FF8 << 48 | 1, 0x7FF8 << 48 | 2)
+    )
+    assert (
+        native_turns(of_nan, lambda: (np.full(shape, a), np.full(shape[::-1], b), np.ones(3000)))
+        > 0
+    )
 
 
 def implicit(u, A, n):

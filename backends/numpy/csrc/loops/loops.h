@@ -44,6 +44,7 @@ extern PyMethodDef loops_methods[];
 
 /* small.c */
 int small_begin(PyObject *module);
+bool are_finite(const Loop *loop, const char *data, npy_intp count, npy_intp step);
 
 /* casts.c: NULL where there is no such loop. */
 LoopFunction *cast_function(int from, int to);

@@ -14,6 +14,8 @@ enum {
     MOST_OPERANDS = 3,
     MOST_WORK = 1 << 14, /* steps of the innermost loop: above, NumPy takes long anyway */
     MOST_ELEMENTS = 1 << 13,
+    TERMS = 1, /* the letter of a product that its result does not have */
+    MOST_SKIPPED = 1 << 10,
 };
 
 /* The axes of an operand: which letter of the signature each is, and whether operands have it. */
@@ -28,13 +30,15 @@ typedef struct {
     Loop *loop;
     PyObject *function; /* NumPy's own */
     PyObject *more;     /* its further arguments */
-    bool is_array;      /* a total of all elements keeps the axes */
+    int doubts, skip;   /* runs in a row that were NumPy's in the end; so many more calls are */
+    bool is_array;      /* the axes that are folded stay, with one element */
+    short axis;         /* that is folded; -1: all */
     bool has_start;     /* it begins with `start`, else with the first element */
     char start[16];
     Axes axes[MOST_OPERANDS]; /* of a function of matrices */
     short letters;
     bool is_cubic; /* it takes as many steps as a cube has elements */
-    bool is_whole; /* of what has gaps, or is one number, NumPy has other ways */
+    bool is_dot;   /* `np.dot`, which copies what has gaps first */
 } Small;
 
 static PyTypeObject *small_type;
@@ -55,6 +59,17 @@ numpys_own(const Small *self, PyObject *const *arguments, Py_ssize_t count)
     return PyObject_Vectorcall(self->function, all, (size_t)(count + more), NULL);
 }
 
+static bool
+runs_once(const Loop *loop, char **data, const npy_intp *lengths, const npy_intp *steps)
+{
+    int result = loop->strided(loop->context, data, lengths, steps, loop->auxdata);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return result == 0;
+}
+
 /* Whether an object is an array whose elements the loop can take where they are. */
 static bool
 fits(const Small *self, PyObject *object)
@@ -64,19 +79,42 @@ fits(const Small *self, PyObject *object)
            PyArray_ISBEHAVED_RO((PyArrayObject *)object);
 }
 
-/* Run the loop. Whether nothing is to be said of the result: else NumPy's function computes anew.
- */
+/* Whether a run, before which flags were cleared, gave NumPy's result, of which nothing is to be
+ * said. Where it did not NumPy computes anew: so the next calls are NumPy's, ever more. */
 static bool
-runs(const Small *self, char **data, const npy_intp *lengths, const npy_intp *steps)
+is_certain(Small *self, bool is_done)
 {
-    const Loop *loop = self->loop;
-    status_clear();
-    int result = loop->strided(loop->context, data, lengths, steps, loop->auxdata);
-    if (PyErr_Occurred()) {
-        PyErr_Clear();
-        return false;
+    if (is_done && status_raw() == 0) {
+        self->doubts = 0;
+        return true;
     }
-    return result == 0 && status_raw() == 0;
+    self->doubts++;
+    self->skip = self->doubts < 10 ? 1 << self->doubts : MOST_SKIPPED;
+    return false;
+}
+
+static bool
+runs(Small *self, char **data, const npy_intp *lengths, const npy_intp *steps)
+{
+    status_clear();
+    return is_certain(self, runs_once(self->loop, data, lengths, steps));
+}
+
+/* Whether this call is NumPy's. */
+static bool
+is_skipped(Small *self)
+{
+    self->skip -= self->skip > 0;
+    return self->skip > 0;
+}
+
+static size_t
+item_size(int type)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    size_t size = descr == NULL ? 0 : (size_t)PyDataType_ELSIZE(descr);
+    Py_XDECREF(descr);
+    return size;
 }
 
 /* ---- functions of matrices ---- */
@@ -121,36 +159,69 @@ axes_present(const Axes *axes)
     return present;
 }
 
+/* Whether an array's elements lie side by side, in the order of its axes or the other one. */
+static bool
+has_no_gaps(PyArrayObject *array)
+{
+    return PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array);
+}
+
+/* Whether elements of a loop's first type are no infinities and no NaN. */
+bool
+are_finite(const Loop *loop, const char *data, npy_intp count, npy_intp step)
+{
+    int type = loop->types[0];
+    for (npy_intp i = 0; i < count && (type == NPY_DOUBLE || type == NPY_FLOAT); i++) {
+        const char *at = data + i * step;
+        if (type == NPY_DOUBLE ? !isfinite(*(const double *)at) : !isfinite(*(const float *)at)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /*
- * Whether an array's elements lie side by side, in the order of its axes or the other one, and are
- * several: `np.dot` multiplies by a number alone, and adds to no zero.
+ * Whether `np.dot` gives what the loop gives: it adds the product of one number to no zero, and has
+ * BLAS multiply a column by a row, which warns of infinities.
  */
 static bool
-is_plain(PyArrayObject *array)
+is_certain_dot(const Small *self, PyObject *const *arguments, const npy_intp *lengths)
 {
-    return PyArray_SIZE(array) > 1 &&
-           (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array));
+    if (lengths[TERMS] > 1) {
+        return true;
+    }
+    bool are_certain = lengths[TERMS - 1] > 1 && lengths[TERMS + 1] > 1;
+    for (int k = 0; k < self->loop->inputs && are_certain; k++) {
+        PyArrayObject *array = (PyArrayObject *)arguments[k];
+        npy_intp size = PyArray_SIZE(array), step = PyArray_ITEMSIZE(array);
+        are_certain = are_finite(self->loop, PyArray_BYTES(array), size, step);
+    }
+    return are_certain;
 }
 
 /* A function with a signature, once. */
 static PyObject *
 of_matrices(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
 {
-    const Small *self = (Small *)callable;
+    Small *self = (Small *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     int inputs = self->loop->inputs;
     if (names != NULL || count != inputs) {
         return PyErr_Format(PyExc_TypeError, "%R takes %d arrays", self, inputs);
     }
+    if (is_skipped(self)) {
+        return numpys_own(self, arguments, count);
+    }
     for (int k = 0; k < inputs; k++) {
         if (!fits(self, arguments[k]) ||
             PyArray_NDIM((PyArrayObject *)arguments[k]) != axes_present(&self->axes[k]) ||
-            (self->is_whole && !is_plain((PyArrayObject *)arguments[k]))) {
+            (self->is_dot && !has_no_gaps((PyArrayObject *)arguments[k]))) {
             return numpys_own(self, arguments, count);
         }
     }
     npy_intp lengths[1 + MOST_LETTERS] = {1};
-    if (!read_lengths(self, arguments, lengths + 1)) {
+    if (!read_lengths(self, arguments, lengths + 1) ||
+        (self->is_dot && !is_certain_dot(self, arguments, lengths + 1))) {
         return numpys_own(self, arguments, count);
     }
     npy_intp shape[2], steps[MOST_OPERANDS * 3] = {0}, *step = steps + inputs + 1;
@@ -172,7 +243,11 @@ of_matrices(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObj
         const Axes *axes = &self->axes[k];
         data[k] = PyArray_BYTES(array);
         for (int i = 0, own = 0; i < axes->count; i++) {
-            *step++ = axes->is_missing[i] ? 0 : PyArray_STRIDE(array, own++);
+            bool is_there = !axes->is_missing[i];
+            /* NumPy makes the step along one element 0, and its loop looks at it */
+            bool has_step = is_there && (self->is_dot || PyArray_DIM(array, own) != 1);
+            *step++ = has_step ? PyArray_STRIDE(array, own) : 0;
+            own += is_there;
         }
     }
     if (!runs(self, data, lengths, steps)) {
@@ -186,14 +261,14 @@ of_matrices(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObj
 static PyObject *
 norm(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
 {
-    const Small *self = (Small *)callable;
+    Small *self = (Small *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     if (names != NULL || count != 1) {
         return PyErr_Format(PyExc_TypeError, "%R takes one array", self);
     }
     PyArrayObject *array = (PyArrayObject *)arguments[0];
-    if (!fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) || PyArray_NDIM(array) < 1 ||
-        PyArray_SIZE(array) < 1 || PyArray_SIZE(array) > MOST_ELEMENTS) {
+    if (is_skipped(self) || !fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) ||
+        PyArray_NDIM(array) < 1 || PyArray_SIZE(array) < 1 || PyArray_SIZE(array) > MOST_ELEMENTS) {
         return numpys_own(self, arguments, count);
     }
     npy_intp itemsize = PyArray_ITEMSIZE(array);
@@ -219,13 +294,14 @@ norm(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *na
 static PyObject *
 total(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
 {
-    const Small *self = (Small *)callable;
+    Small *self = (Small *)callable;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     if (names != NULL || count != 1) {
         return PyErr_Format(PyExc_TypeError, "%R takes one array", self);
     }
     PyArrayObject *array = (PyArrayObject *)arguments[0];
-    if (!fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) || PyArray_NDIM(array) < 1) {
+    if (is_skipped(self) || !fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) ||
+        PyArray_NDIM(array) < 1) {
         return numpys_own(self, arguments, count);
     }
     npy_intp size = PyArray_SIZE(array), itemsize = PyArray_ITEMSIZE(array);
@@ -252,6 +328,67 @@ total(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *n
         (PyArrayObject *)PyArray_SimpleNew(PyArray_NDIM(array), ones, self->loop->types[2]);
     if (made != NULL) {
         memcpy(PyArray_DATA(made), result, (size_t)itemsize);
+    }
+    return (PyObject *)made;
+}
+
+/* Fold one vector into another, or (`step` 0) into one element. */
+static bool
+folds(const Small *self, char *to, npy_intp step, char *from, npy_intp itemsize, npy_intp count)
+{
+    char *data[3] = {to, from, to};
+    const npy_intp steps[3] = {step, itemsize, step};
+    return count == 0 || runs_once(self->loop, data, &count, steps);
+}
+
+/* What a ufunc's `reduce` makes of a matrix in C order along one axis. */
+static PyObject *
+along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
+{
+    Small *self = (Small *)callable;
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (names != NULL || count != 1) {
+        return PyErr_Format(PyExc_TypeError, "%R takes one array", self);
+    }
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    if (is_skipped(self) || !fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) ||
+        PyArray_NDIM(array) != 2) {
+        return numpys_own(self, arguments, count);
+    }
+    npy_intp rows = PyArray_DIM(array, 0), columns = PyArray_DIM(array, 1);
+    if (rows < 1 || columns < 2 || PyArray_SIZE(array) > MOST_ELEMENTS) {
+        return numpys_own(self, arguments, count);
+    }
+    npy_intp results = self->axis == 0 ? columns : rows;
+    npy_intp shape[2] = {self->axis == 0 ? 1 : rows, self->axis == 0 ? columns : 1};
+    PyArrayObject *made = (PyArrayObject *)PyArray_SimpleNew(
+        self->is_array ? 2 : 1, self->is_array ? shape : &results, self->loop->types[2]);
+    if (made == NULL) {
+        return NULL;
+    }
+    npy_intp itemsize = PyArray_ITEMSIZE(array), begun = !self->has_start;
+    char *from = PyArray_BYTES(array), *to = PyArray_BYTES(made);
+    npy_intp next = self->axis == 0 ? itemsize : columns * itemsize; /* a result's first element */
+    for (npy_intp i = 0; i < results; i++) {
+        memcpy(to + i * itemsize, self->has_start ? self->start : from + i * next,
+               (size_t)itemsize);
+    }
+    status_clear();
+    bool is_done = true;
+    if (self->axis == 0) {
+        for (npy_intp i = begun; i < rows && is_done; i++) {
+            is_done = folds(self, to, itemsize, from + i * columns * itemsize, itemsize, columns);
+        }
+    }
+    else {
+        for (npy_intp i = 0; i < rows && is_done; i++) {
+            char *row = from + (i * columns + begun) * itemsize;
+            is_done = folds(self, to + i * itemsize, 0, row, itemsize, columns - begun);
+        }
+    }
+    if (!is_certain(self, is_done)) {
+        Py_DECREF(made);
+        return numpys_own(self, arguments, count);
     }
     return (PyObject *)made;
 }
@@ -311,15 +448,15 @@ read_signature(Small *self, const char *text)
     return operand == self->loop->inputs;
 }
 
-/* small_function(loop, function, signature, is_whole) */
+/* small_function(loop, function, signature, is_dot) */
 static PyObject *
 small_function(PyObject *module, PyObject *arguments)
 {
     PyObject *loop, *function;
     const char *signature;
-    int is_whole;
+    int is_dot;
     if (!PyArg_ParseTuple(arguments, "OOsp:small_function", &loop, &function, &signature,
-                          &is_whole)) {
+                          &is_dot)) {
         return NULL;
     }
     PyObject *none = PyTuple_New(0);
@@ -330,7 +467,7 @@ small_function(PyObject *module, PyObject *arguments)
         return PyErr_Format(PyExc_ValueError, "no signature of this loop: %s", signature);
     }
     if (made != NULL) {
-        made->is_whole = is_whole;
+        made->is_dot = is_dot;
     }
     return (PyObject *)made;
 }
@@ -343,31 +480,40 @@ small_norm(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OO:small_norm", &loop, &function)) {
         return NULL;
     }
+    int type = Py_IS_TYPE(loop, loop_type) ? ((Loop *)loop)->types[0] : NPY_NOTYPE;
+    if (type != NPY_DOUBLE && type != NPY_FLOAT) {
+        return PyErr_Format(PyExc_TypeError, "no loop of NumPy's for floats: %R", loop);
+    }
     PyObject *none = PyTuple_New(0);
     Small *made = none == NULL ? NULL : new_small(norm, loop, function, none);
     Py_XDECREF(none);
     return (PyObject *)made;
 }
 
-/* small_total(loop, function, more, start, is_array) */
+/* small_total(loop, function, more, start, is_array, axis) */
 static PyObject *
 small_total(PyObject *module, PyObject *arguments)
 {
     PyObject *loop, *function, *more, *start;
-    int is_array;
-    if (!PyArg_ParseTuple(arguments, "OOO!Op:small_total", &loop, &function, &PyTuple_Type, &more,
-                          &start, &is_array)) {
+    int is_array, axis;
+    if (!PyArg_ParseTuple(arguments, "OOO!Opi:small_total", &loop, &function, &PyTuple_Type, &more,
+                          &start, &is_array, &axis)) {
         return NULL;
     }
-    Small *made = new_small(total, loop, function, more);
+    if (axis < -1 || axis > 1) {
+        return PyErr_Format(PyExc_ValueError, "no axis of a matrix: %d", axis);
+    }
+    Small *made = new_small(axis < 0 ? total : along, loop, function, more);
     if (made == NULL) {
         return NULL;
     }
+    made->axis = (short)axis;
     made->is_array = is_array;
     if (start != Py_None) {
         char *bytes;
         Py_ssize_t size;
-        if (PyBytes_AsStringAndSize(start, &bytes, &size) < 0 || size > (int)sizeof made->start) {
+        if (PyBytes_AsStringAndSize(start, &bytes, &size) < 0 ||
+            size != (Py_ssize_t)item_size(made->loop->types[2])) {
             Py_DECREF(made);
             return PyErr_Format(PyExc_ValueError, "it begins with the bytes of a number, or None");
         }

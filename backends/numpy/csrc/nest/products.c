@@ -59,8 +59,9 @@ linear(const Loop *loop, int64_t kind, int64_t *table)
 /*
  * A product over a space of rows, terms and columns. `table`: the lengths of these axes, the data
  * of both operands and of the result, and for each axis the steps of all three; 0 where an array
- * has none. DOT: as `np.dot` has it, which copies what has gaps. SOLVE: the left matrix times the
- * result is the right one. Returns 1 for a doubt.
+ * has none. DOT: as `np.dot` has it, which copies what has gaps, adds the product of one number to
+ * no zero, and has BLAS multiply a column by a row, which warns of infinities. SOLVE: the left
+ * matrix times the result is the right one. Returns 1 for a doubt.
  */
 int
 nest_matmul(const Loop *loop, int64_t kind, int64_t *table)
@@ -73,18 +74,26 @@ nest_matmul(const Loop *loop, int64_t kind, int64_t *table)
     const npy_intp *row = (npy_intp *)(table + 3 + ARRAYS);
     const npy_intp *term = row + ARRAYS, *column = term + ARRAYS;
     const npy_intp itemsize = number_bytes(loop->types[0]);
-    if (kind == DOT && (rows * terms == 1 || terms * columns == 1)) {
-        return 1; /* one number is multiplied, and added to no zero */
+    if (kind >= SOLVE) {
+        return linear(loop, kind, table);
+    }
+    if (kind == DOT && terms == 1 &&
+        (rows == 1 || columns == 1 || !are_finite(loop, data[LEFT], rows, row[LEFT]) ||
+         !are_finite(loop, data[RIGHT], columns, column[RIGHT]))) {
+        return 1;
     }
     if (kind == DOT && !(is_whole(rows, terms, row[LEFT], term[LEFT], itemsize) &&
                          is_whole(terms, columns, term[RIGHT], column[RIGHT], itemsize))) {
         return 1;
     }
-    if (kind >= SOLVE) {
-        return linear(loop, kind, table);
-    }
     const npy_intp lengths[4] = {1, rows, terms, columns};
-    const npy_intp steps[9] = {
+    npy_intp steps[9] = {
         0, 0, 0, row[LEFT], term[LEFT], term[RIGHT], column[RIGHT], row[RESULT], column[RESULT]};
+    if (kind == MATMUL) { /* NumPy makes these steps 0, and its loop looks at them */
+        const npy_intp along[6] = {rows, terms, terms, columns, rows, columns};
+        for (int i = 0; i < 6; i++) {
+            steps[3 + i] = along[i] == 1 ? 0 : steps[3 + i];
+        }
+    }
     return nest_loop_over(loop, data, lengths, steps);
 }
