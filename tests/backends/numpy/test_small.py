@@ -17,7 +17,14 @@ from ufuse.backends.numpy import _tiles, small
 from ufuse.graph.node import Node
 
 RNG = np.random.default_rng(11)
+BEGIN = RNG.bit_generator.state
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, 1e300, -1e300, 5e-324, 1.0])
+
+
+@pytest.fixture(autouse=True)
+def _the_same_numbers() -> None:
+    """In each test, whichever ran before."""
+    RNG.bit_generator.state = BEGIN
 
 
 def nan_of(payload: int) -> float:
