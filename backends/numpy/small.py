@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,16 +91,14 @@ def function_of(node: Node) -> Function | None:
     return function(name, found, dtype)
 
 
-@lru_cache(maxsize=256)
 def function(name: str, small: Small, dtype: np.dtype) -> Function | None:
-    """C's function for arrays of one dtype."""
+    """C's function for arrays of one dtype: each call in a program has its own, which learns whether it pays."""
     loop = _loop(small.ufunc, dtype)
     if loop is None:
         return None
     return _tiles.small_function(loop, function_named(name), small.signature, small.is_dot)
 
 
-@lru_cache(maxsize=4)
 def _norm(dtype: np.dtype) -> Function | None:
     loop = _loop(np.matmul, dtype)
     return None if loop is None else _tiles.small_norm(loop, np.linalg.norm)
@@ -143,7 +140,6 @@ def total(node: Node, given: tuple[Any, ...]) -> Function | None:
     return None
 
 
-@lru_cache(maxsize=256)
 def total_of(
     ufunc: np.ufunc, dtype: np.dtype, given: tuple[Any, ...], is_array: bool, axis: int = -1
 ) -> Function | None:
