@@ -69,7 +69,8 @@ def is_shared(item: pytest.Item) -> bool:
     """Whether a test is of what knows nothing of CPython's versions, or one of many that are alike in this."""
     parts = item.path.relative_to(Path(__file__).parent).parts
     of_versions = "csrc" in parts and not item.path.name.startswith("test_tiles")
-    is_plain = parts[0] in {"graph", "backends", "benchmarks", "programs"} and not of_versions
+    plain = {"graph", "backends", "benchmarks", "programs", "shape", "support"}
+    is_plain = parts[0] in plain and not of_versions
     is_rule = parts[:2] == ("frame_hook", "arrays")
     return is_plain or is_rule or item.get_closest_marker("any_python") is not None
 

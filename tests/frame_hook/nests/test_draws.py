@@ -20,6 +20,8 @@ import ufuse
 from tests.support.native_loops import loops_of, native_turns
 from ufuse import decorator
 
+pytestmark = pytest.mark.any_python
+
 BITS = [np.random.PCG64, np.random.MT19937]
 
 

@@ -21,6 +21,8 @@ from ufuse import decorator
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 N = 3000  # turns: more than a trace unrolls
 RNG = np.random.default_rng(12)
 FLOATS = RNG.random(N).tolist()

@@ -14,6 +14,8 @@ from tests.support.compare import check_same
 from tests.support.native_loops import native_turns
 from tests.support.reference_nests import on_the_reference
 
+pytestmark = pytest.mark.any_python
+
 
 def kalman(z, F, H, Q, x, P):
     out = np.zeros((len(z), len(x)))

@@ -24,6 +24,8 @@ from ufuse.frame_hook.nests import whole
 
 pytest.importorskip("llvmlite")
 
+pytestmark = pytest.mark.any_python
+
 N = 3000  # turns: more than a trace unrolls
 RNG = np.random.default_rng(11)
 FLOATS = RNG.random(N).tolist()
