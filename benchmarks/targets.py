@@ -24,7 +24,7 @@ from benchmarks.harness import Clock, seconds_per_call
 from benchmarks.report import save_rows
 from ufuse import sharing
 from ufuse.backends.numpy import nests as nest_objects
-from ufuse.backends.numpy.llvm import nests
+from ufuse.backends.numpy.llvm import nests, object_cache
 from ufuse.frame_hook.session import Session
 
 FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -154,8 +154,9 @@ def compile_times() -> Iterator[Figure]:
 def run(program: Any, size: int, compile_: Callable[[Any], Any]) -> Any:
     """The program compiled anew and run until all is decided, its better code made."""
     sharing.forget()  # else it would have the machine code of the last time
-    compiled = program.decorated(compile_)
-    warm_up(compiled, program.make_args(size))
+    with replaced(object_cache, "cache_in_use", lambda _: None):  # nor that which is kept on disk
+        compiled = program.decorated(compile_)
+        warm_up(compiled, program.make_args(size))
     return compiled
 
 

@@ -165,7 +165,7 @@ call_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Register
 /* Until when the session wants to be left alone, by all of a code object or at one position; 0: it
  * does not. */
 int64_t
-asks_after(const CodeCache *cache, Py_ssize_t position)
+left_alone_until(const CodeCache *cache, Py_ssize_t position)
 {
     const Position *at = position < cache->n_positions ? cache->positions[position] : NULL;
     int64_t until = at == NULL ? 0 : at->ask_after;
@@ -176,7 +176,7 @@ asks_after(const CodeCache *cache, Py_ssize_t position)
 static bool
 is_left_alone(const CodeCache *cache, Py_ssize_t position)
 {
-    int64_t until = asks_after(cache, position);
+    int64_t until = left_alone_until(cache, position);
     return until != 0 && now_ns() < until;
 }
 

@@ -7,7 +7,7 @@
 
 #include "run/cache.h"
 
-int64_t asks_after(const CodeCache *cache, Py_ssize_t position);
+int64_t left_alone_until(const CodeCache *cache, Py_ssize_t position);
 int ask_capture(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *registers,
                 Entry **entry);
 int ask_whole(CodeCache *cache, PyObject *function, Registers *registers);

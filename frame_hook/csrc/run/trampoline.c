@@ -236,7 +236,7 @@ nothing_begins_now(CodeCache *cache, Py_ssize_t position)
         at->passed++;
         return true;
     }
-    int64_t until = asks_after(cache, position), now = until == 0 ? 0 : now_ns();
+    int64_t until = left_alone_until(cache, position), now = until == 0 ? 0 : now_ns();
     if (now >= until) {
         return false;
     }
