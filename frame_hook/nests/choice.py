@@ -339,6 +339,18 @@ def names_of(code: CodeType) -> frozenset[str] | None:
     )
 
 
+@per_code
+def outermost_headers(code: CodeType) -> frozenset[int]:
+    """The headers of `for` loops that are within no other loop."""
+    headers = [one.position for one in instructions.instructions(code) if one.opname == "FOR_ITER"]
+    others = (*headers, *while_headers(code))
+    return frozenset(
+        header
+        for header in headers
+        if not any(header in loop_positions(code, one) for one in others if one != header)
+    )
+
+
 def _whiles_around(code: CodeType, position: int) -> list[int]:
     """The headers of `while` loops around a loop."""
     return [
@@ -690,7 +702,12 @@ class Loops:
             and visits.timed < KNOWN_TURNS <= left_here + visits.turns
         ):
             return ASK_BRIEFLY
-        if not is_inner and visits.timed >= KNOWN_TURNS and visits.turn * left_here < RESTS / 1e9:
+        # What an outermost loop takes is seen by its calls.
+        if (
+            position in outermost_headers(cache.code)
+            and visits.timed >= KNOWN_TURNS
+            and visits.turn * left_here < RESTS / 1e9
+        ):
             return RESTS
         pause = min(ASK_SOON * max(1, visits.begun), ASK_LATEST)
         return pause if is_inner or not visits.is_timed else max(pause, int(rest_here * 1e9))
