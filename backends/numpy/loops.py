@@ -112,7 +112,8 @@ def why_not_operand(source: Node) -> str | None:
     return "it is neither an array of numbers nor a number"
 
 
-def _axes(axis: Any, ndim: int) -> set[int]:
+def folded_axes(axis: Any, ndim: int) -> set[int]:
+    """The axes that a reduction folds, counted from the front."""
     if axis is None:
         return set(range(ndim))
     return {one % ndim for one in ((axis,) if isinstance(axis, int) else axis)}
@@ -148,7 +149,7 @@ def fold_of(node: Node) -> Fold | str:
     widens = dtype.kind in "iu" and source.dtype.kind in "biu" and name in {"add", "multiply"}
     if source.dtype != dtype and not widens:
         return "NumPy casts in blocks"
-    axes = _axes(node.attributes.get("axis"), source.ndim)
+    axes = folded_axes(node.attributes.get("axis"), source.ndim)
     start = STARTS[name](dtype).tobytes() if name in STARTS else None
     loop = Loop("ufunc", name, (dtype, dtype, dtype), node.op.ufunc)
     if axes == set(range(source.ndim)):

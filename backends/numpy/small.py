@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.loops import OF_MATRICES, STARTS, loop_object
+from ufuse.backends.numpy.loops import OF_MATRICES, STARTS, folded_axes, loop_object
 from ufuse.backends.planning.loops import Loop
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, c_order
@@ -130,13 +130,11 @@ def total(node: Node, given: tuple[Any, ...]) -> Function | None:
         or set(node.attributes) - {"axis", "keepdims", "dtype", "warns_as"}
     ):
         return None
-    axis = node.attributes.get("axis")
-    named = range(source.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
-    axes = sorted({one % source.ndim for one in named})
-    if axes == list(range(source.ndim)):
+    axes = folded_axes(node.attributes.get("axis"), source.ndim)
+    if len(axes) == source.ndim:
         return total_of(ufunc, source.dtype, given, not type_.scalar)
     if source.ndim == 2 and len(axes) == 1:
-        return total_of(ufunc, source.dtype, given, type_.ndim == 2, axes[0])
+        return total_of(ufunc, source.dtype, given, type_.ndim == 2, *axes)
     return None
 
 

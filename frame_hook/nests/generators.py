@@ -165,7 +165,7 @@ def _enter(
     function = reader.generator(code, consumer)
     if code in (one.code for one in calls.callers(reader.frame)):
         raise NotNativeError("a generator is within itself")
-    items = [_content(reader, one.slot) for one in cells]
+    items = [reader.content(generated.function.maker, one.slot) for one in cells]
     elementwise.settle(reader)
     caller = reader.version(back)
     kinds: dict[int, Kind] = {0: generated.iterator}
@@ -177,14 +177,6 @@ def _enter(
     if start is not None:
         _set(reader, RESULT, start)
         _begin_compensation(reader)
-
-
-def _content(reader: Reader, slot: int) -> Item:
-    """What a variable holds that a generator reads."""
-    reader.load_around(slot)
-    if not reader.out.is_open:
-        raise NotNativeError(f"{reader.frame.function.names[slot]} has no value")
-    return reader.stack.pop()
 
 
 def take(reader: Reader) -> None:

@@ -606,6 +606,14 @@ def _reduced(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) 
     result[...] = _fold(name, array, folded).reshape(kept)
 
 
+PRODUCTS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
+    "dot": np.dot,
+    "matmul": np.matmul,
+    "solve": np.linalg.solve,
+    "inv": lambda left, _: np.linalg.inv(left),
+}
+
+
 def _multiplied(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:
     name, *views = one.attributes
     lengths, places = list(inputs[:3]), list(inputs[3:])
@@ -624,14 +632,10 @@ def _multiplied(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray
     if views[1].axes[2] is None:
         right = right[:, 0]
     try:
-        found = np.linalg.inv(left) if name == "inv" else _product_named(name)(left, right)
+        found = PRODUCTS[name](left, right)
     except np.linalg.LinAlgError:
         raise DoubtError from None
     target[...] = found.reshape(target.shape)
-
-
-def _product_named(name: str) -> Callable[..., Any]:
-    return np.linalg.solve if name == "solve" else getattr(np, name)
 
 
 def _indexed(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:

@@ -140,14 +140,8 @@ class _Listing:
         lengths, places = inputs[:ndim], inputs[ndim:]
         first, second, third = (self._view(view, lengths, places) for view in views)
         if one.op == "matmul":
-            name = one.attributes[0]
-            if name == "inv":
-                return f"{third} = inv({first})"
-            return (
-                f"{third} = solve({first}, {second})"
-                if name == "solve"
-                else f"{third} = {first} @ {second}"
-            )
+            named = {"inv": f"inv({first})", "solve": f"solve({first}, {second})"}
+            return f"{third} = {named.get(one.attributes[0], f'{first} @ {second}')}"
         taken = f"{first}[{second}]"
         return f"{third} = {taken}" if one.op == "take" else f"{taken} = {third}"
 

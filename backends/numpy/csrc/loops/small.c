@@ -29,7 +29,7 @@ typedef struct {
     vectorcallfunc call;
     Loop *loop;
     PyObject *function; /* NumPy's own */
-    PyObject *more;     /* its further arguments */
+    PyObject *more;     /* its further arguments, or NULL */
     int doubts, skip;   /* runs in a row that were NumPy's in the end; so many more calls are */
     bool is_array;      /* the axes that are folded stay, with one element */
     short axis;         /* that is folded; -1: all */
@@ -48,7 +48,7 @@ static PyObject *
 numpys_own(const Small *self, PyObject *const *arguments, Py_ssize_t count)
 {
     PyObject *all[MAX_ARGUMENTS];
-    Py_ssize_t more = PyTuple_GET_SIZE(self->more);
+    Py_ssize_t more = self->more == NULL ? 0 : PyTuple_GET_SIZE(self->more);
     if (count + more > MAX_ARGUMENTS) {
         PyErr_SetString(PyExc_TypeError, "not so many arguments");
         return NULL;
@@ -106,6 +106,28 @@ is_skipped(Small *self)
 {
     self->skip -= self->skip > 0;
     return self->skip > 0;
+}
+
+/*
+ * The one array that a call is given, borrowed: in C order, with some elements and few. NULL: the
+ * call gives `*result`, NumPy's own, or NULL with an exception.
+ */
+static PyArrayObject *
+one_array(Small *self, PyObject *const *arguments, size_t nargsf, PyObject *names,
+          PyObject **result)
+{
+    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    if (names != NULL || count != 1) {
+        *result = PyErr_Format(PyExc_TypeError, "%R takes one array", self);
+        return NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    if (is_skipped(self) || !fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) ||
+        PyArray_NDIM(array) < 1 || PyArray_SIZE(array) < 1 || PyArray_SIZE(array) > MOST_ELEMENTS) {
+        *result = numpys_own(self, arguments, count);
+        return NULL;
+    }
+    return array;
 }
 
 static size_t
@@ -262,14 +284,10 @@ static PyObject *
 norm(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
 {
     Small *self = (Small *)callable;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (names != NULL || count != 1) {
-        return PyErr_Format(PyExc_TypeError, "%R takes one array", self);
-    }
-    PyArrayObject *array = (PyArrayObject *)arguments[0];
-    if (is_skipped(self) || !fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) ||
-        PyArray_NDIM(array) < 1 || PyArray_SIZE(array) < 1 || PyArray_SIZE(array) > MOST_ELEMENTS) {
-        return numpys_own(self, arguments, count);
+    PyObject *result_of_numpy;
+    PyArrayObject *array = one_array(self, arguments, nargsf, names, &result_of_numpy);
+    if (array == NULL) {
+        return result_of_numpy;
     }
     npy_intp itemsize = PyArray_ITEMSIZE(array);
     _Alignas(16) char result[16];
@@ -277,7 +295,7 @@ norm(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *na
     const npy_intp lengths[1 + MOST_LETTERS] = {1, 1, PyArray_SIZE(array), 1};
     const npy_intp steps[MOST_OPERANDS * 3] = {[4] = itemsize, [5] = itemsize};
     if (!runs(self, data, lengths, steps)) {
-        return numpys_own(self, arguments, count);
+        return numpys_own(self, arguments, 1);
     }
     if (self->loop->types[0] == NPY_DOUBLE) {
         *(double *)result = sqrt(*(double *)result);
@@ -295,19 +313,12 @@ static PyObject *
 total(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
 {
     Small *self = (Small *)callable;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (names != NULL || count != 1) {
-        return PyErr_Format(PyExc_TypeError, "%R takes one array", self);
-    }
-    PyArrayObject *array = (PyArrayObject *)arguments[0];
-    if (is_skipped(self) || !fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) ||
-        PyArray_NDIM(array) < 1) {
-        return numpys_own(self, arguments, count);
+    PyObject *result_of_numpy;
+    PyArrayObject *array = one_array(self, arguments, nargsf, names, &result_of_numpy);
+    if (array == NULL) {
+        return result_of_numpy;
     }
     npy_intp size = PyArray_SIZE(array), itemsize = PyArray_ITEMSIZE(array);
-    if (size < 1 || size > MOST_ELEMENTS) {
-        return numpys_own(self, arguments, count);
-    }
     _Alignas(16) char result[16];
     char *from = PyArray_BYTES(array);
     memcpy(result, self->has_start ? self->start : from, (size_t)itemsize);
@@ -315,7 +326,7 @@ total(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *n
     char *data[3] = {result, from + begun * itemsize, result};
     const npy_intp steps[3] = {0, itemsize, 0};
     if (left > 0 && !runs(self, data, &left, steps)) {
-        return numpys_own(self, arguments, count);
+        return numpys_own(self, arguments, 1);
     }
     if (!self->is_array) {
         return PyArray_Scalar(result, PyArray_DESCR(array), NULL);
@@ -346,19 +357,15 @@ static PyObject *
 along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
 {
     Small *self = (Small *)callable;
-    Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (names != NULL || count != 1) {
-        return PyErr_Format(PyExc_TypeError, "%R takes one array", self);
+    PyObject *result_of_numpy;
+    PyArrayObject *array = one_array(self, arguments, nargsf, names, &result_of_numpy);
+    if (array == NULL) {
+        return result_of_numpy;
     }
-    PyArrayObject *array = (PyArrayObject *)arguments[0];
-    if (is_skipped(self) || !fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) ||
-        PyArray_NDIM(array) != 2) {
-        return numpys_own(self, arguments, count);
+    if (PyArray_NDIM(array) != 2 || PyArray_DIM(array, 1) < 2) {
+        return numpys_own(self, arguments, 1);
     }
     npy_intp rows = PyArray_DIM(array, 0), columns = PyArray_DIM(array, 1);
-    if (rows < 1 || columns < 2 || PyArray_SIZE(array) > MOST_ELEMENTS) {
-        return numpys_own(self, arguments, count);
-    }
     npy_intp results = self->axis == 0 ? columns : rows;
     npy_intp shape[2] = {self->axis == 0 ? 1 : rows, self->axis == 0 ? columns : 1};
     PyArrayObject *made = (PyArrayObject *)PyArray_SimpleNew(
@@ -388,27 +395,31 @@ along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *n
     }
     if (!is_certain(self, is_done)) {
         Py_DECREF(made);
-        return numpys_own(self, arguments, count);
+        return numpys_own(self, arguments, 1);
     }
     return (PyObject *)made;
 }
 
 /* ---- objects ---- */
 
+/* `folds`: the loop is to have two inputs, and all of one type. */
 static Small *
-new_small(vectorcallfunc call, PyObject *loop, PyObject *function, PyObject *more)
+new_small(vectorcallfunc call, PyObject *object, PyObject *function, PyObject *more, bool folds)
 {
-    if (!Py_IS_TYPE(loop, loop_type) || ((Loop *)loop)->strided == NULL ||
-        ((Loop *)loop)->inputs >= MOST_OPERANDS || ((Loop *)loop)->outputs != 1) {
+    Loop *loop = Py_IS_TYPE(object, loop_type) ? (Loop *)object : NULL;
+    if (loop == NULL || loop->strided == NULL || loop->inputs >= MOST_OPERANDS ||
+        loop->outputs != 1 ||
+        (folds && (loop->inputs != 2 || loop->types[0] != loop->types[1] ||
+                   loop->types[0] != loop->types[2]))) {
         PyErr_SetString(PyExc_TypeError, "no loop of NumPy's with one or two inputs and an output");
         return NULL;
     }
     Small *small = (Small *)small_type->tp_alloc(small_type, 0);
     if (small != NULL) {
         small->call = call;
-        small->loop = (Loop *)Py_NewRef(loop);
+        small->loop = (Loop *)Py_NewRef((PyObject *)loop);
         small->function = Py_NewRef(function);
-        small->more = Py_NewRef(more);
+        small->more = Py_XNewRef(more);
     }
     return small;
 }
@@ -459,10 +470,9 @@ small_function(PyObject *module, PyObject *arguments)
                           &is_dot)) {
         return NULL;
     }
-    PyObject *none = PyTuple_New(0);
-    Small *made = none == NULL ? NULL : new_small(of_matrices, loop, function, none);
-    Py_XDECREF(none);
-    if (made != NULL && !read_signature(made, signature)) {
+    Small *made = new_small(of_matrices, loop, function, NULL, false);
+    bool is_read = made != NULL && read_signature(made, signature);
+    if (made != NULL && (!is_read || (is_dot && made->letters != TERMS + 2))) {
         Py_DECREF(made);
         return PyErr_Format(PyExc_ValueError, "no signature of this loop: %s", signature);
     }
@@ -480,13 +490,11 @@ small_norm(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OO:small_norm", &loop, &function)) {
         return NULL;
     }
-    int type = Py_IS_TYPE(loop, loop_type) ? ((Loop *)loop)->types[0] : NPY_NOTYPE;
-    if (type != NPY_DOUBLE && type != NPY_FLOAT) {
+    Small *made = new_small(norm, loop, function, NULL, true);
+    if (made != NULL && made->loop->types[0] != NPY_DOUBLE && made->loop->types[0] != NPY_FLOAT) {
+        Py_DECREF(made);
         return PyErr_Format(PyExc_TypeError, "no loop of NumPy's for floats: %R", loop);
     }
-    PyObject *none = PyTuple_New(0);
-    Small *made = none == NULL ? NULL : new_small(norm, loop, function, none);
-    Py_XDECREF(none);
     return (PyObject *)made;
 }
 
@@ -503,7 +511,7 @@ small_total(PyObject *module, PyObject *arguments)
     if (axis < -1 || axis > 1) {
         return PyErr_Format(PyExc_ValueError, "no axis of a matrix: %d", axis);
     }
-    Small *made = new_small(axis < 0 ? total : along, loop, function, more);
+    Small *made = new_small(axis < 0 ? total : along, loop, function, more, true);
     if (made == NULL) {
         return NULL;
     }
