@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 import ufuse
 from benchmarks.gpu import chain11, hundred
 from benchmarks.report import save_rows
@@ -75,13 +73,13 @@ def nanoseconds(call: Callable[[], object], calls: int = 20_000, batches: int = 
     return statistics.median(times) * 1e9
 
 
-def guards(cupy: Any) -> float:
-    """Nanoseconds for each array in C order."""
+def guards(array: Any, order: tuple[int, ...], gapless: bool) -> float:
+    """Nanoseconds for each array that lies in memory like this one."""
     times = []
     for count in (1, ARRAYS):
-        given = tuple(cupy.ones((3, 4), "f4") for _ in range(count))
-        kind = _hook.GUARD_KINDS["DEVICE_C_ARRAY"]
-        rows = [(kind, place, np.dtype("f4"), 2, 0) for place in range(count)]
+        given = tuple(array[:] for _ in range(count))
+        kind = _hook.GUARD_KINDS["DEVICE_LAYOUT"]
+        rows = [(kind, place, array.dtype, 0, order, gapless) for place in range(count)]
         entry = _hook.Entry(rows, [], None, 0, [], ("return", 0))
         assert entry.first_failing(given) is None
         times.append(nanoseconds(partial(entry.first_failing, given)))
@@ -131,7 +129,14 @@ def measured(host: Host, rounds: int = 21) -> list[Figure]:
         Figure(f"from bytecode to CUDA C++: {one.__name__}", tracing(cupy, one, rounds), 10.0, "ms")
         for one in (hundred, steps_of_a_model)
     ]
-    rows.append(Figure("guards of an array", guards(cupy), 10.0, "ns"))
+    x = cupy.ones((30, 40), "f4")
+    for name, array, order, gapless in (
+        ("in C order", x, (0, 1), True),
+        ("that is transposed", x.T, (1, 0), True),
+        ("with gaps", x[:, ::2], (0, 1), False),
+    ):
+        figure = guards(array, order, gapless)
+        rows.append(Figure(f"guards of an array {name}", figure, 10.0, "ns"))
     whole, memory = calls_of_one_kernel(host)
     rows.append(Figure("a call of one kernel but for memory and launch", whole - memory, 2.0, "us"))
     rows.append(Figure("CuPy's memory for its result", memory, None, "us"))

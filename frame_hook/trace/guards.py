@@ -42,8 +42,8 @@ SENTENCES = {
     "CONTIGUOUS":      "{0} is no longer contiguous",
     "DICT_KEYS":       "{0} no longer has the keys {1!r}",
     "DICT_LACKS":      "{0} has the key {1!r} now",
-    "DEVICE_ARRAY":    "{0} is no longer a {2}-d array of {1} on device {3}",
-    "DEVICE_C_ARRAY":  "{0} is no longer a contiguous {2}-d array of {1} on device {3}",
+    "DEVICE_ARRAY":    "{0} is no longer a {3}-d array of {1} on device {2}",
+    "DEVICE_LAYOUT":   "{0} no longer lies in memory as it did, or is no {3}-d array of {1} on device {2}",
     "DIFFERENT":       "{0} and {1} are the same object now",
     "DISJOINT":        "{0} shares memory with {1} now",
     "EITHER_TYPE":     "{0} is no longer a {1} or {2}",
@@ -72,6 +72,7 @@ SENTENCES = {
     # other sentences for a kind, where more is known
     "ABSENT builtin":     "the builtin {1} is hidden by a global now",
     "CONTIGUOUS not":     "{0} is now contiguous",
+    "DEVICE_LAYOUT c":    "{0} is no longer a contiguous {3}-d array of {1} on device {2}",
     "IDENTITY globals":   "{0} has other globals now",
     "IDENTITY member":    "{0} is no longer the same member of {1.kind}",
     "IDENTITY plain":     "{0} is no longer {1!r}",

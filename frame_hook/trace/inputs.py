@@ -128,18 +128,33 @@ class ArrayInputs:
         order = memory_order(value)
         contiguous = order is not None and fills_memory(value, order)
         if device:
-            # One row where it can say all: each reads the array's struct anew.
-            says_all = contiguous and order == c_order(value.ndim)
-            row = "DEVICE_C_ARRAY" if says_all else "DEVICE_ARRAY"
-            self._guards.check(row, source, value.dtype, value.ndim, value.data.device_id)
-            if says_all:
-                return order, True
+            self._guard_on_device(source, value, order, contiguous)
+            return order, contiguous
         if order is None:
             return None, False
         self._guards.check("ORDER", source, order)
         says = "CONTIGUOUS" if contiguous else "CONTIGUOUS not"
         self._guards.check("CONTIGUOUS", source, order, contiguous, says=says)
         return order, contiguous
+
+    def _guard_on_device(
+        self, source: Source, value: Any, order: tuple[int, ...] | None, contiguous: bool
+    ) -> None:
+        """One row that says all: each reads the array's struct anew."""
+        about = value.dtype, value.data.device_id
+        if order is None:
+            self._guards.check("DEVICE_ARRAY", source, *about, value.ndim)
+            return
+        in_c_order = contiguous and order == c_order(value.ndim)
+        self._guards.check(
+            "DEVICE_LAYOUT",
+            source,
+            *about,
+            order,
+            contiguous,
+            says="DEVICE_LAYOUT c" if in_c_order else "DEVICE_LAYOUT",
+            fields=(source, *about, value.ndim),
+        )
 
     def check_writable(self, buffer: Buffer) -> None:
         """Guard that the buffer may be written, and that no other argument shares its memory."""

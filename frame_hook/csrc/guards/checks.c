@@ -178,7 +178,34 @@ is_c_contiguous(const Guard *guard, PyObject *array)
            PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array);
 }
 
-/* Whether an object is an array on the device as a DEVICE_ARRAY or DEVICE_C_ARRAY row says. */
+/*
+ * Whether ORDER and CONTIGUOUS hold, as a DEVICE_LAYOUT row says, for an array on a device of as
+ * many axes: at once where no axis is of size 0 or 1.
+ */
+static bool
+device_layout_holds(const Guard *guard, const DeviceView *view, Py_ssize_t item)
+{
+    bool gapless = guard->number[1] != 0, fills = true;
+    Py_ssize_t least = item, expected = item;
+    for (Py_ssize_t i = guard->n_axes; i-- > 0;) {
+        Py_ssize_t size = view->shape[guard->axes[i]], stride = view->strides[guard->axes[i]];
+        if (size <= 1) {
+            ArrayView whole = {view->shape, view->strides, view->dtype, view->data,
+                               item,        view->ndim,    view->device};
+            return array_order_is(&whole, guard->axes, guard->n_axes) &&
+                   array_contiguous(&whole, guard->axes, guard->n_axes) == gapless;
+        }
+        if (stride < least) {
+            return false;
+        }
+        fills = fills && stride == expected;
+        expected *= size;
+        least = stride + 1;
+    }
+    return fills == gapless;
+}
+
+/* Whether an object is an array on the device as a DEVICE_ARRAY or DEVICE_LAYOUT row says. */
 static inline bool
 device_guard_holds(const Guard *guard, PyObject *source)
 {
@@ -188,10 +215,18 @@ device_guard_holds(const Guard *guard, PyObject *source)
     }
     PyArray_Descr *dtype = (PyArray_Descr *)view.dtype;
     PyArray_Descr *wanted = (PyArray_Descr *)guard->object[0].object;
-    return view.device == guard->number[1] && view.ndim == guard->number[0] &&
-           PyDataType_ISNOTSWAPPED(dtype) && (dtype == wanted || same_descr(dtype, wanted)) &&
-           (guard->kind == GUARD_DEVICE_ARRAY ||
-            is_gapless(view.ndim, view.shape, view.strides, PyDataType_ELSIZE(dtype), false));
+    if (view.device != guard->number[0] || !PyDataType_ISNOTSWAPPED(dtype) ||
+        (dtype != wanted && !same_descr(dtype, wanted))) {
+        return false;
+    }
+    if (guard->kind == GUARD_DEVICE_ARRAY) {
+        return view.ndim == guard->number[1];
+    }
+    Py_ssize_t item = PyDataType_ELSIZE(dtype);
+    return view.ndim == guard->n_axes &&
+           (guard->c_order && guard->number[1] != 0
+                ? is_gapless(view.ndim, view.shape, view.strides, item, false)
+                : device_layout_holds(guard, &view, item));
 }
 
 /* Whether a row about an array's type or layout holds for `source`. */
@@ -227,7 +262,7 @@ static bool
 guard_holds(Guard *guard, PyObject *const *registers)
 {
     PyObject *source = registers[guard->source[0]];
-    if (guard->kind == GUARD_DEVICE_C_ARRAY || guard->kind == GUARD_DEVICE_ARRAY) {
+    if (guard->kind == GUARD_DEVICE_LAYOUT || guard->kind == GUARD_DEVICE_ARRAY) {
         return source != NULL && device_guard_holds(guard, source);
     }
     PyObject *expected = referent(&guard->object[0]); /* NULL: it is dead, or there is none */

@@ -60,8 +60,8 @@
     X(CELL_EMPTY, "r")            /* a cell with nothing in it */                                  \
     X(FUNCTION, "rCoo")           /* a function with this code, defaults and keyword defaults */   \
     X(ARRAY, "rdn")               /* an aligned, native-endian ndarray of this dtype and ndim */   \
-    X(DEVICE_ARRAY, "rdnn")       /* an array of this dtype and ndim, on the device of number n */ \
-    X(DEVICE_C_ARRAY, "rdnn")     /* such an array, which fills memory in C order */               \
+    X(DEVICE_ARRAY, "rdnn")       /* an array of this dtype on the device of number n, of ndim n */ \
+    X(DEVICE_LAYOUT, "rdnpb")     /* such an array, for which ORDER and CONTIGUOUS hold, too */    \
     X(WRITEABLE, "rb")            /* an array whose writeable flag is this */                      \
     X(ORDER, "rp")                /* an array whose axes lie in memory in this order */            \
     X(CONTIGUOUS, "rpb")          /* an array that lies so without gaps, or (false) does not */    \
