@@ -1,7 +1,7 @@
 """`python -m benchmarks.gpu_host`: what programs of CuPy's cost the host, measured on the test device, without a GPU.
 
-Three figures: a trace of about a hundred operations up to CUDA C++; the guards of an array; a call of one kernel with a
-launch that does nothing, where what CuPy's allocator takes is told apart.
+A trace of about a hundred operations up to CUDA C++; the guards of an array; calls of one kernel and of ten by a driver
+that does nothing.
 """
 
 from __future__ import annotations
@@ -9,18 +9,31 @@ from __future__ import annotations
 import ctypes
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import ufuse
-from benchmarks.gpu import chain11, hundred
+from benchmarks.gpu import chain11, hundred, jacobi
 from benchmarks.report import save_rows
 from tests.support.cupy_host import Host, build, install
+from ufuse.backends import _launch
 from ufuse.frame_hook import _hook
 
-NOTHING = "int nothing(int first) { return 0; }"  # as `cuLaunchKernel` that succeeds, and as the number of the device
+# As functions of the driver that succeed, and as the number of the device; two make something.
+NOTHING = """
+int nothing(int first) { return 0; }
+int made(void **out) { *out = out; return 0; }
+int no_capture(void *stream, int *status) { *status = 0; return 0; }
+"""
+MADE = {
+    "cuGraphCreate": "made",
+    "cuGraphAddKernelNode": "made",
+    "cuGraphInstantiateWithFlags": "made",
+    "cuStreamIsCapturing": "no_capture",
+}
 DEVICE = b"int (int __pyx_skip_dispatch)"
 SPEC = ufuse.Spec((None,), "f4", device="cuda")
 ARRAYS = 9
@@ -86,35 +99,59 @@ def guards(array: Any, order: tuple[int, ...], gapless: bool) -> float:
     return (times[1] - times[0]) / (ARRAYS - 1)
 
 
-def calls_of_one_kernel(host: Host) -> tuple[float, float]:
-    """Microseconds of a call with a launch that does nothing, and of CuPy's memory for its result."""
+@contextmanager
+def launching_nothing(host: Host) -> Iterator[None]:
+    """Launches and graphs of a driver that does nothing and takes no time."""
     from ufuse.backends.cupy import native  # noqa: PLC0415  it imports CuPy
 
-    cupy = host.cupy
-    x, y = cupy.ones(1000, "f4"), cupy.ones(1000, "f4")
     capsules = native.capsules()
     library = ctypes.CDLL(str(_compiled()))
-    address = ctypes.cast(library.nothing, ctypes.c_void_p).value or 0
+    addresses = {
+        name: ctypes.cast(getattr(library, MADE.get(name, "nothing")), ctypes.c_void_p).value or 0
+        for name in (native.LAUNCH, *native.GRAPHS)
+    }
     make = ctypes.pythonapi.PyCapsule_New
     make.restype, make.argtypes = (
         ctypes.py_object,
         [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
     )
-    found = {**capsules, "getDevice": make(address, DEVICE, None)}
+    found = {**capsules, "getDevice": make(addresses[native.LAUNCH], DEVICE, None)}
     native.capsules, before = lambda: found, native.capsules
-    native.launch_by(address)
+    native.launch_by(native.Functions(addresses))
     try:
-        compiled = ufuse.compile(chain11)
-        for _ in range(3):
-            compiled(cupy, x, y)
-        assert compiled.stats.hits
-        assert not compiled.breaks
-        whole = nanoseconds(lambda: compiled(cupy, x, y), 5000)
+        yield
     finally:
         native.capsules = before
-        native.launch_by(host.driver.launch_entry(), host.driver.failed)
-    memory = nanoseconds(lambda: cupy.cuda.alloc(4000), 5000)
-    return whole / 1e3, memory / 1e3
+        native.launch_by(host.driver.functions_for_c())
+
+
+def call(function: Callable[..., Any], *given: Any) -> float:
+    """Microseconds of a compiled call."""
+    compiled = ufuse.compile(function)
+    for _ in range(5):
+        compiled(*given)
+    assert compiled.stats.hits
+    assert not compiled.breaks
+    return nanoseconds(lambda: compiled(*given), 5000) / 1e3
+
+
+def calls(host: Host) -> Iterator[Figure]:
+    """What calls of one kernel and of ten take, but for the driver and for CuPy's memory."""
+    cupy = host.cupy
+    x, y = cupy.ones(1000, "f4"), cupy.ones(1000, "f4")
+    u, v = cupy.ones((30, 30), "f4"), cupy.ones((30, 30), "f4")
+    with launching_nothing(host):
+        one = call(chain11, cupy, x, y)
+        ten = {}
+        for how in ("never", "always"):
+            _launch.replay(how)
+            ten[how] = call(jacobi, cupy, u, v)
+        _launch.replay("measured")
+    memory = nanoseconds(lambda: cupy.cuda.alloc(4000), 5000) / 1e3
+    yield Figure("a call of one kernel but for memory and launch", one - memory, 2.0, "us")
+    yield Figure("a call of ten kernels but for launches", ten["never"], None, "us")
+    yield Figure("the same, where one graph is launched", ten["always"], None, "us")
+    yield Figure("CuPy's memory for a result", memory, None, "us")
 
 
 def _compiled() -> Any:
@@ -137,10 +174,7 @@ def measured(host: Host, rounds: int = 21) -> list[Figure]:
     ):
         figure = guards(array, order, gapless)
         rows.append(Figure(f"guards of an array {name}", figure, 10.0, "ns"))
-    whole, memory = calls_of_one_kernel(host)
-    rows.append(Figure("a call of one kernel but for memory and launch", whole - memory, 2.0, "us"))
-    rows.append(Figure("CuPy's memory for its result", memory, None, "us"))
-    return rows
+    return [*rows, *calls(host)]
 
 
 def main() -> None:

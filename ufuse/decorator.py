@@ -15,7 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ufuse import sharing
-from ufuse.backends import protocol
+from ufuse.backends import _launch, protocol
 from ufuse.backends.numpy import set_threads
 from ufuse.backends.numpy.llvm import object_cache
 from ufuse.backends.protocol import Backend, NeedsDevice
@@ -368,6 +368,8 @@ def configure(settings: Settings) -> None:
     if settings.threads is not None:
         set_threads(settings.threads)
     object_cache.configure(settings.cache)
+    when = "measured" if MEASURING else "always"
+    _launch.replay(when if settings.cuda_graphs else "never")
     _hook.set_eager(settings.eager)
 
 

@@ -21,6 +21,7 @@ class Settings:
         measure: time calls compiled and plain, and give back what does not pay.
         threads: how many threads kernels use; None is one for each core this process may use.
         cache: the folder in which machine code is kept; None where it is not.
+        cuda_graphs: replay launches that come again as one graph of CUDA's.
 
     """
 
@@ -30,6 +31,7 @@ class Settings:
     measure: bool = True
     threads: int | None = None
     cache: Path | None = None
+    cuda_graphs: bool = True
 
 
 def from_environment() -> Settings:
@@ -55,6 +57,7 @@ def from_environment() -> Settings:
         _switch("UFUSE_MEASURE", default="1"),
         int(threads) if threads else None,
         _cache() if _switch("UFUSE_CACHE", default="1") else None,
+        _switch("UFUSE_CUDA_GRAPHS", default="1"),
     )
 
 

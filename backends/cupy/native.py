@@ -7,7 +7,8 @@ from its modules' capsules, each named by its signature.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -25,12 +26,28 @@ OUT_OF_MEMORY = (memory.OutOfMemoryError, runtime.CUDARuntimeError)
 MODULES = (memory, cupy._core.core, runtime, stream)  # whose capsules are searched
 
 Failed = Callable[[int], Any]
-_given: list[tuple[int, Failed]] = []  # the last: what launches in the driver's place
+LAUNCH = "cuLaunchKernel"
+# What a graph of CUDA's is made of and launched by; where one is missing, kernels are launched one by one.
+GRAPHS = (
+    "cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags", "cuGraphExecKernelNodeSetParams",
+    "cuGraphLaunch", "cuStreamIsCapturing", "cuGraphExecDestroy", "cuGraphDestroy",
+)  # fmt: skip
 
 
-def launch_by(address: int, failed: Failed = driver.check_status) -> None:
-    """Launch by a function like `cuLaunchKernel` at an address from now on; `failed` raises for a status."""
-    _given.append((address, failed))
+@dataclass(frozen=True)
+class Functions:
+    """Functions of the driver's: addresses by name, and what raises for a status."""
+
+    addresses: Mapping[str, int]
+    failed: Failed = driver.check_status
+
+
+_given: list[Functions] = []  # the last: what is called in the driver's place
+
+
+def launch_by(functions: Functions) -> None:
+    """Call these functions in place of the driver's from now on."""
+    _given.append(functions)
     why_not.cache_clear()
 
 
@@ -41,9 +58,10 @@ def why_not() -> str | None:
     if offsets is None:
         return "structs of arrays are not as they are known"
     try:
+        functions = _given[-1] if _given else functions_of_driver()
         _launch.use(
-            cupy.ndarray, offsets, capsules(), *launch_function(), DoesNotFit, argument,
-            (DoesNotFit, *OUT_OF_MEMORY),
+            cupy.ndarray, offsets, capsules(), functions.addresses[LAUNCH], functions.failed, DoesNotFit, argument,
+            (DoesNotFit, *OUT_OF_MEMORY), {name: functions.addresses.get(name, 0) for name in GRAPHS},
         )  # fmt: skip
     except LookupError as error:
         return str(error)
@@ -62,20 +80,27 @@ def capsules() -> dict[str, Any]:
     return found
 
 
-def launch_function() -> tuple[int, Failed]:
-    """The address of the driver's `cuLaunchKernel`, and what raises for a status of it.
+def functions_of_driver() -> Functions:
+    """The driver's own, as far as it has them.
 
     Raises:
         LookupError: there is no driver.
 
     """
-    if _given:
-        return _given[-1]
     try:
-        function = ctypes.CDLL("libcuda.so.1").cuLaunchKernel
-    except (OSError, AttributeError) as error:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
         raise LookupError(str(error)) from None
-    return ctypes.cast(function, ctypes.c_void_p).value or 0, driver.check_status
+    found = {name: getattr(library, name, None) for name in (LAUNCH, *GRAPHS)}
+    if found[LAUNCH] is None:
+        raise LookupError(f"the driver has no {LAUNCH}")
+    return Functions(
+        {
+            name: ctypes.cast(function, ctypes.c_void_p).value or 0
+            for name, function in found.items()
+            if function is not None
+        }
+    )
 
 
 def argument(value: Any, dtype: np.dtype) -> Any:

@@ -16,6 +16,7 @@ from ufuse.backends.cupy.kinds import kernel_class
 from ufuse.backends.cupy.launch import Kernel
 from ufuse.backends.cupy.native import OUT_OF_MEMORY, argument, is_out_of_memory
 from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.rules import transposed, works_apart
 from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
 from ufuse.backends.planning.steps import Plan, Step
 
@@ -41,8 +42,15 @@ def step_in_c(step: Step, run: Run) -> tuple[Any, ...]:
     if isinstance(run, Kernel):
         made = run.in_c()
         return "run" if made is run else "kernel", made, (), *slots
+    if step.function is transposed:
+        return "transpose", step.function, (), *slots
     if step.kind == "call":
-        return "call", step.function, step.keywords, *slots
+        return (
+            "apart" if works_apart(step.function) else "call",
+            step.function,
+            step.keywords,
+            *slots,
+        )
     return step.kind if step.kind in IN_C else "run", run, (), *slots
 
 

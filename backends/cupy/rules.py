@@ -152,18 +152,32 @@ def _store(draft: Draft, node: Node) -> None:
     draft.call(operator.setitem, slot, whole, draft.slot(node.inputs[1]), node=node)
 
 
+def works_apart(function: Any) -> bool:
+    """Whether a call touches no array that is there: it is about numbers, or makes a new one."""
+    return isinstance(function, partial) and function.func in (_on_numbers, _made)
+
+
 def create(draft: Draft, node: Node) -> int:
     """A new array, by CuPy's own function."""
     assert isinstance(node.type, ArrayType)
     slots = (draft.size(node.type.shape), *map(draft.slot, node.inputs))
     dtype = draft.constant(node.type.dtype)
-    return draft.call(getattr(library().module, node.op.name), *slots, node=node, dtype=dtype)
+    function = partial(_made, getattr(library().module, node.op.name))
+    return draft.call(function, *slots, node=node, dtype=dtype)
+
+
+def _made(function: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
+    return function(*operands, **keywords)
 
 
 def _scalar(draft: Draft, node: Node) -> int:
     """Python's operator on numbers."""
-    function = partial(_tried, scalar_function(node.attributes["operator"]))
+    function = partial(_on_numbers, scalar_function(node.attributes["operator"]))
     return draft.call(function, *map(draft.slot, node.inputs), node=node)
+
+
+def _on_numbers(function: Callable[..., Any], /, *operands: Any) -> Any:
+    return _tried(function, *operands)
 
 
 def _tried(function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
@@ -188,7 +202,8 @@ def is_done(node: Node) -> bool:
     return on_device and node.op.kind in DONE
 
 
-def _transposed(array: Any, axes: tuple[int, ...]) -> Any:
+def transposed(array: Any, axes: tuple[int, ...]) -> Any:
+    """A view with the axes in another order."""
     return array.transpose(axes)
 
 
@@ -205,7 +220,7 @@ CALLS: dict[Kind, Call] = {
     Kind.SCALAR: _scalar,
     Kind.CHECK: Draft.check,
 }
-VIEW_CALLS = ViewCalls(_transposed, _reshaped)
+VIEW_CALLS = ViewCalls(transposed, _reshaped)
 RULES = Rules(
     loop_of=loop_of,
     fold_of=fold_of,

@@ -2,20 +2,21 @@
 #define UFUSE_LAUNCH_IMPORTS_ARRAY
 #include "program/program.h"
 
-/* use(array, offsets, capsules, launch, failed, refusal, check, errors) */
+/* use(array, offsets, capsules, launch, failed, refusal, check, errors, graphs) */
 static PyObject *
 use(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"array",   "offsets", "capsules", "launch", "failed",
-                            "refusal", "check",   "errors",   NULL};
-    PyObject *array, *offsets, *capsules, *launch, *failed, *refusal, *check, *errors;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!O!O!OOOO!:use", names, &array,
+                            "refusal", "check",   "errors",   "graphs", NULL};
+    PyObject *array, *offsets, *capsules, *launch, *failed, *refusal, *check, *errors, *graphs;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!O!O!OOOO!O!:use", names, &array,
                                      &PyTuple_Type, &offsets, &PyDict_Type, &capsules, &PyLong_Type,
-                                     &launch, &failed, &refusal, &check, &PyTuple_Type, &errors)) {
+                                     &launch, &failed, &refusal, &check, &PyTuple_Type, &errors,
+                                     &PyDict_Type, &graphs)) {
         return NULL;
     }
     if (functions_use(capsules, launch, failed, refusal) < 0 || layout_use(array, offsets) < 0 ||
-        numbers_use(check) < 0 || program_use(errors) < 0) {
+        numbers_use(check) < 0 || program_use(errors) < 0 || replay_use(graphs) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -34,6 +35,12 @@ static PyMethodDef methods[] = {
     {"view", layout_view, METH_O, "Axes, dtype, address and device of an array, or None."},
     {"walk", walk_as_tuple, METH_O,
      "Shape, elements, axes, wide, lengths and steps for (shape, strides, itemsize) of arrays."},
+    {"replay", replay_mode, METH_O,
+     "Launch each kernel by itself ('never'), or what comes again as one graph of CUDA's: "
+     "'always', "
+     "or where that is 'measured' to be faster."},
+    {"replays", replay_counts, METH_NOARGS,
+     "How many graphs of CUDA's were built, and how often one was replayed."},
     {"packed", packed, METH_VARARGS, "packed(value, dtype): the bytes of an argument."},
     {NULL},
 };
@@ -44,7 +51,7 @@ begin(PyObject *module)
     if (PyArray_ImportNumPyAPI() < 0) {
         return -1;
     }
-    return kernel_begin(module) < 0 || program_begin(module) < 0 ? -1 : 0;
+    return views_begin() < 0 || kernel_begin(module) < 0 || program_begin(module) < 0 ? -1 : 0;
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -57,7 +57,7 @@ def install() -> Host:
     libraries.install(cupy, _parts["device"], _parts["compiler"])
     from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
 
-    native.launch_by(_parts["driver"].launch_entry(), _parts["driver"].failed)
+    native.launch_by(_parts["driver"].functions_for_c())
     return Host(cupy, **_parts)
 
 

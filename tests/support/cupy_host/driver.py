@@ -14,6 +14,7 @@ from tests.support.cupy_host import build
 from tests.support.cupy_host.capsules import of_cuda
 from tests.support.cupy_host.compiler import IMAGE, Compiler, library_path
 from tests.support.cupy_host.device import Device
+from tests.support.cupy_host.graphs import Graphs
 from tests.support.cupy_host.texts import Text
 
 ORDERS = {"forward": 0, "backward": 1, "shuffled": 2}
@@ -80,6 +81,7 @@ class Driver:
             ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_size_t,
         ]  # fmt: skip
         self.report = ctypes.create_string_buffer(400)
+        self.graphs = Graphs(self)
 
     @contextmanager
     def running(self, order: str, seed: int = 1) -> Iterator[None]:
@@ -171,20 +173,41 @@ class Driver:
         extra: int,
     ) -> None:
         """Run a kernel's threads, or keep the launch for the stream's graph."""
-        text, name = self.functions[function]
+        now = self.device.stream(stream).captured is None and not self.device.streams.late
+        kept = arguments if now else self.kept_arguments(function, arguments)
+        self.start(function, (gx, gy, gz, bx, by, bz), shared, stream, kept)
+
+    def kept_arguments(self, function: int, arguments: int) -> Any:
+        """Copies of a kernel's arguments."""
+        if self.compiler.gathered is not None:
+            return None
+        return copied(self.kernel(function), arguments)
+
+    def kernel(self, function: int) -> Kernel:
+        """A compiled kernel."""
+        found = self.kernels.get(function)
+        if found is None:
+            text, name = self.functions[function]
+            found = self.kernels[function] = kernel_of(text, name, self.compiler.cupy_include)
+        return found
+
+    def start(
+        self, function: int, sizes: tuple[int, ...], shared: int, stream: int, arguments: Any
+    ) -> None:
+        """Run a kernel's threads in the order of a stream."""
         self.device.counts["launch"] += 1
-        self.device.launched.append(name)
+        self.device.launched.append(self.functions[function][1])
         if self.compiler.gathered is not None:
             return  # what another kernel would have made is missing: indices and lengths may be anything
-        kernel = self.kernels.get(function)
-        if kernel is None:
-            kernel = self.kernels[function] = kernel_of(text, name, self.compiler.cupy_include)
-        sizes = (ctypes.c_uint * 6)(gx, gy, gz, bx, by, bz)
-        if self.device.stream(stream).captured is None and not self.device.streams.late:
-            self.launch(kernel, arguments, sizes, shared)
-            return
-        kept = copied(kernel, arguments)
-        self.device.submit(stream, lambda: self.launch(kernel, kept, sizes, shared))
+        kernel, six = self.kernel(function), (ctypes.c_uint * 6)(*sizes)
+        self.device.submit(stream, lambda: self.launch(kernel, arguments, six, shared))
+
+    def functions_for_c(self) -> Any:
+        """What C code calls in place of the driver's functions."""
+        from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
+
+        addresses = {native.LAUNCH: self.launch_entry(), **self.graphs.addresses()}
+        return native.Functions(addresses, self.failed)
 
     def launch_entry(self) -> int:
         """The address of a C function with the signature and the results of `cuLaunchKernel`.

@@ -27,6 +27,15 @@ typedef union {
     int32_t narrow;
 } Cell;
 
+/* A cell of whose bytes nothing is left to chance: cells are compared. */
+static inline Cell
+cell_of_word(uint64_t word)
+{
+    Cell cell = {.bytes = {0}};
+    cell.word = word;
+    return cell;
+}
+
 /* A kernel's compiled form, and the shape of its launch. */
 typedef struct {
     void *function;
@@ -51,12 +60,19 @@ PyObject *layout_type(void);
 uintptr_t address_in_memory(PyObject *memory);
 PyObject *layout_view(PyObject *module, PyObject *object);
 
+/* views.c: views without arrays of CuPy's. */
+bool view_of_view(PyObject *object, DeviceView *view);
+PyObject *new_view(PyObject *base, PyObject *key, bool transposed);
+PyObject *as_array(PyObject *object);
+int views_begin(void);
+
 /* functions.c: C functions of CuPy's and of the driver's. */
 int functions_use(PyObject *capsules, PyObject *launch, PyObject *failed, PyObject *refusal);
 int current_device(void);
 int current_stream(intptr_t *stream);
 PyObject *new_array(int ndim, const Py_ssize_t *shape, PyObject *dtype, uintptr_t *data);
 PyObject *new_memory(Py_ssize_t size, uintptr_t *data);
+int ensure_context(int device);
 int launch(const Grid *grid, void **arguments, int device, intptr_t stream);
 void refuse(const char *reason);
 bool is_refusal(void);

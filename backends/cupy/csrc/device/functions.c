@@ -181,7 +181,8 @@ new_memory(Py_ssize_t size, uintptr_t *data)
     return memory;
 }
 
-static int
+/* Have CuPy make a device's context current on this thread. */
+int
 ensure_context(int device)
 {
     uint64_t bit = device >= 0 && device < DEVICES ? (uint64_t)1 << device : 0;

@@ -24,11 +24,11 @@ address_in_memory(PyObject *memory)
     return *(const uintptr_t *)((const char *)memory + layout.address);
 }
 
-/* Fill a view of an array; false, without an exception, where the object is none. */
+/* Fill a view of an array, or of what stands for one; false, without an exception, of others. */
 bool
 view_of(PyObject *object, DeviceView *view)
 {
-    return view_by_layout(&layout, object, view);
+    return view_by_layout(&layout, object, view) || view_of_view(object, view);
 }
 
 /* Take the class of arrays and its offsets: shape, strides, dtype, memory, address, device. */

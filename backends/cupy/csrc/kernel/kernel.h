@@ -2,7 +2,7 @@
 #ifndef UFUSE_KERNEL_H
 #define UFUSE_KERNEL_H
 
-#include "device/device.h"
+#include "device/queue.h"
 
 enum { MOST_AXES = 32 };
 
@@ -22,6 +22,7 @@ typedef struct {
     int device;
     bool has_stream;
     intptr_t stream;
+    Queue *queue; /* where launches wait, or NULL: they do not */
 } Run;
 
 /* An argument of a recorded launch: a place among operands, results and temporaries, or a value. */
@@ -52,6 +53,8 @@ typedef struct {
     RecordedResult *result;
     Py_ssize_t *temporary; /* bytes of each, rounded up */
     Py_ssize_t size;       /* of all temporaries */
+    double bytes;          /* of results and temporaries */
+    int arguments;         /* of all launches together */
     RecordedLaunch *launch;
 } Record;
 
@@ -102,6 +105,7 @@ Record *record_of(PyObject *given, const Py_ssize_t *key, size_t words, int oper
 void record_release(Record *record);
 
 /* runs.c */
+int find_stream(Run *run);
 int kernel_run(Kernel *self, PyObject *const *operands, Run *run, PyObject **results);
 
 /* kernel.c */

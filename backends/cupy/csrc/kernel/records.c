@@ -35,6 +35,21 @@ room_for(PyObject *items, size_t size)
     return room;
 }
 
+/* How many bytes the results and temporaries of a record have. */
+static double
+bytes_of(const Record *record)
+{
+    double bytes = (double)record->size;
+    for (int i = 0; i < record->results; i++) {
+        double size = (double)PyDataType_ELSIZE((PyArray_Descr *)record->result[i].dtype);
+        for (int axis = 0; axis < record->result[i].ndim; axis++) {
+            size *= (double)record->result[i].shape[axis];
+        }
+        bytes += size;
+    }
+    return bytes;
+}
+
 /* ((shape, dtype), ...) */
 static int
 read_results(Record *record, PyObject *given)
@@ -129,6 +144,7 @@ read_launches(Record *record, PyObject *given, int places)
         record->launches++;
         launch->owner = Py_NewRef(owner);
         launch->arguments = (int)PyTuple_GET_SIZE(arguments);
+        record->arguments += launch->arguments;
         for (int j = 0; j < launch->arguments; j++) {
             PyObject *argument = PyTuple_GET_ITEM(arguments, j);
             if (read_argument(argument, places, &launch->argument[j]) < 0) {
@@ -169,6 +185,7 @@ record_of(PyObject *given, const Py_ssize_t *key, size_t words, int operands)
         return NULL;
     }
     memcpy(record->key, key, words * sizeof(*key));
+    record->bytes = bytes_of(record);
     record->words = words;
     return record;
 }

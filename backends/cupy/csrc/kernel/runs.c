@@ -29,13 +29,14 @@ read_operands(const Kernel *self, PyObject *const *operands, DeviceView *views, 
             refuse("an operand is no array on a device");
             return -1;
         }
-        cells[i].word = views[arrays].data;
+        cells[i] = cell_of_word(views[arrays].data);
         items[arrays++] = self->operand[i].item;
     }
     return 0;
 }
 
-static int
+/* The stream of a run, asked for once. */
+int
 find_stream(Run *run)
 {
     if (!run->has_stream && current_stream(&run->stream) < 0) {
@@ -43,6 +44,29 @@ find_stream(Run *run)
     }
     run->has_stream = true;
     return 0;
+}
+
+/* Launch now, or behind what waits. */
+static int
+put_launch(Run *run, const Grid *grid, void **arguments, int count)
+{
+    if (run->queue != NULL) {
+        queue_launch(run->queue, grid, arguments, count);
+        return 0;
+    }
+    return find_stream(run) < 0 ? -1 : launch(grid, arguments, run->device, run->stream);
+}
+
+/* Have room for launches that wait, with so many arguments in all, before memory is made for them.
+ */
+static int
+reserve(Run *run, int launches, int arguments, double bytes)
+{
+    if (run->queue == NULL) {
+        return 0;
+    }
+    run->queue->bytes += bytes;
+    return queue_reserve(run->queue, launches, arguments, 1);
 }
 
 static void
@@ -124,6 +148,7 @@ form_of(Kernel *self, const Walk *walk, int few, int device, void **function)
 static void
 put_index(Cell *cell, Py_ssize_t index, bool wide)
 {
+    *cell = cell_of_word(0);
     if (wide) {
         cell->wide = index;
     }
@@ -164,10 +189,21 @@ launch_map(Kernel *self, const Walk *walk, Cell *cells, Run *run)
     Py_ssize_t blocks = (threads + (BLOCK - 1)) / BLOCK;
     Grid grid = {.blocks = blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS,
                  .threads = threads < BLOCK ? (unsigned)threads : BLOCK};
-    if (form_of(self, walk, few, run->device, &grid.function) < 0 || find_stream(run) < 0) {
+    if (form_of(self, walk, few, run->device, &grid.function) < 0) {
         return -1;
     }
-    return launch(&grid, arguments, run->device, run->stream);
+    return put_launch(run, &grid, arguments, count);
+}
+
+/* How many bytes a map's results have together. */
+static double
+bytes_of_results(const Kernel *self, Py_ssize_t elements)
+{
+    Py_ssize_t item = 0;
+    for (int i = 0; i < self->results; i++) {
+        item += (Py_ssize_t)PyDataType_ELSIZE((PyArray_Descr *)self->dtype[i]);
+    }
+    return (double)elements * (double)item;
 }
 
 static int
@@ -179,7 +215,9 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
     Cell cells[places + (arrays + 1) * MOST_AXES + 1];
     Walk walk = {.steps = steps};
     if (read_operands(self, operands, views, items, cells) < 0 ||
-        walk_over(views, items, arrays, &walk) < 0) {
+        walk_over(views, items, arrays, &walk) < 0 ||
+        reserve(run, 1, places + (arrays + 1) * walk.axes + 1,
+                bytes_of_results(self, walk.elements)) < 0) {
         return -1;
     }
     for (int i = 0; i < self->results; i++) {
@@ -189,7 +227,7 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
             drop(results, i);
             return -1;
         }
-        cells[self->operands + i].word = data;
+        cells[self->operands + i] = cell_of_word(data);
     }
     if (walk.elements > 0 && launch_map(self, &walk, cells, run) < 0) {
         drop(results, self->results);
@@ -225,15 +263,22 @@ hash_of(const Py_ssize_t *key, size_t words)
     return (size_t)(hash % RECORDS);
 }
 
-/* The operands that are arrays, as Python has them. */
+/* The operands that are arrays, as Python has them; views are made for it. */
 static PyObject *
 arrays_of(const Kernel *self, PyObject *const *operands)
 {
     PyObject *arrays = PyList_New(self->arrays);
     int place = 0;
     for (int i = 0; arrays != NULL && i < self->operands; i++) {
-        if (self->operand[i].kind == OPERAND_ARRAY) {
-            PyList_SET_ITEM(arrays, place++, Py_NewRef(operands[i]));
+        if (self->operand[i].kind != OPERAND_ARRAY) {
+            continue;
+        }
+        PyObject *array = as_array(operands[i]);
+        if (array == NULL) {
+            Py_CLEAR(arrays);
+        }
+        else {
+            PyList_SET_ITEM(arrays, place++, array);
         }
     }
     return arrays;
@@ -280,14 +325,14 @@ make_memory(const Kernel *self, const Record *record, Cell *cells, PyObject **re
         if (results[i] == NULL) {
             return -1;
         }
-        cells[self->operands + i].word = data;
+        cells[self->operands + i] = cell_of_word(data);
     }
     if (record->temporaries == 0) {
         return 0;
     }
     *memory = new_memory(record->size, &data);
     for (int i = 0; *memory != NULL && i < record->temporaries; i++) {
-        cells[self->operands + record->results + i].word = data + (uintptr_t)offset;
+        cells[self->operands + record->results + i] = cell_of_word(data + (uintptr_t)offset);
         offset += record->temporary[i];
     }
     return *memory == NULL ? -1 : 0;
@@ -304,7 +349,7 @@ run_launches(const Record *record, Cell *cells, Run *run)
             arguments[j] =
                 argument->place < 0 ? (void *)&argument->value : (void *)&cells[argument->place];
         }
-        if (find_stream(run) < 0 || launch(&one->grid, arguments, run->device, run->stream) < 0) {
+        if (put_launch(run, &one->grid, arguments, one->arguments) < 0) {
             return -1;
         }
     }
@@ -317,12 +362,20 @@ run_record(const Kernel *self, const Record *record, Cell *operands, Run *run, P
     Cell cells[self->operands + record->results + record->temporaries + 1];
     PyObject *memory = NULL;
     memcpy(cells, operands, (size_t)self->operands * sizeof(Cell));
-    int status = make_memory(self, record, cells, results, &memory);
+    int status = reserve(run, record->launches, record->arguments, record->bytes);
+    if (status == 0) {
+        status = make_memory(self, record, cells, results, &memory);
+    }
     if (status == 0) {
         status = run_launches(record, cells, run);
     }
-    /* Who is given the memory next works on the same stream, behind these launches. */
-    Py_XDECREF(memory);
+    if (status == 0 && memory != NULL && run->queue != NULL) {
+        queue_keep(run->queue, memory);
+    }
+    else {
+        /* Who is given the memory next works on the same stream, behind these launches. */
+        Py_XDECREF(memory);
+    }
     if (status < 0) {
         drop(results, record->results);
     }

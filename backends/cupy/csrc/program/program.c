@@ -44,6 +44,7 @@ static const struct {
 } forms[] = {
     [STEP_KERNEL] = {"kernel", -1, -1}, [STEP_RUN] = {"run", -1, -1},
     [STEP_CALL] = {"call", -1, 1},      [STEP_GETITEM] = {"getitem", 2, 1},
+    [STEP_APART] = {"apart", -1, 1},    [STEP_TRANSPOSE] = {"transpose", 2, 1},
     [STEP_UNPACK] = {"unpack", 1, -1},  [STEP_TUPLE] = {"tuple", -1, 1},
 };
 
@@ -179,6 +180,86 @@ read_steps(Program *self, PyObject *given)
     return 0;
 }
 
+/* Whether a step hands nothing to the device by itself: launches may wait behind it. */
+bool
+leaves_waiting(const Step *step)
+{
+    return step->kind != STEP_RUN && step->kind != STEP_CALL;
+}
+
+static bool
+has_slot(const Slots *slots, int slot)
+{
+    for (int i = 0; i < slots->count; i++) {
+        if (slots->slot[i] == slot) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a step reads a slot as the array of a view that only kernels read. */
+static bool
+views_for_kernels(const Step *step, int slot)
+{
+    return step->for_kernels && step->reads.slot[0] == slot && step->reads.slot[1] != slot;
+}
+
+/* Whether what a step leaves in a slot is read by kernels alone. */
+static bool
+is_for_kernels(const Program *self, int number, int slot)
+{
+    for (int i = number + 1; i < self->steps; i++) {
+        const Step *step = &self->step[i];
+        if (has_slot(&step->reads, slot) && step->kind != STEP_KERNEL &&
+            !views_for_kernels(step, slot)) {
+            return false;
+        }
+        if (has_slot(&step->outs, slot) || has_slot(&step->clear, slot)) {
+            return true;
+        }
+    }
+    return !has_slot(&self->outputs, slot);
+}
+
+/* Find the views of which no array has to be made. */
+static void
+find_views(Program *self)
+{
+    for (int i = self->steps; i-- > 0;) {
+        Step *step = &self->step[i];
+        if (step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE) {
+            step->for_kernels = is_for_kernels(self, i, step->outs.slot[0]);
+        }
+    }
+}
+
+/* Find out whether several launches follow each other anywhere, which may be replayed. */
+static int
+find_replays(Program *self)
+{
+    enum { LEAST = 3 };
+    int launches = 0, most = 0;
+    for (int i = 0; i < self->steps; i++) {
+        const Step *step = &self->step[i];
+        if (!leaves_waiting(step)) {
+            launches = 0;
+        }
+        else if (step->kind == STEP_KERNEL) { /* a reduction may take two */
+            launches += ((const Kernel *)step->object)->record == NULL ? 1 : 2;
+            most = Py_MAX(most, launches);
+        }
+    }
+    if (most < LEAST) {
+        return 0;
+    }
+    self->replay = PyMem_Calloc(REPLAYS, sizeof(Replay));
+    if (self->replay == NULL) {
+        PyErr_NoMemory();
+    }
+    return self->replay == NULL ? -1 : 0;
+}
+
 /* Every slot that is read has been filled by then, so a run meets no empty one. */
 static int
 check_order(const Program *self)
@@ -238,10 +319,11 @@ program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->refused = Py_NewRef(refused);
     if (read_constants(self, constants) < 0 || read_numbers(self, numbers) < 0 ||
         read_steps(self, steps) < 0 || read_slots(self, outputs, 0, &self->outputs) < 0 ||
-        check_order(self) < 0) {
+        check_order(self) < 0 || find_replays(self) < 0) {
         Py_DECREF(self);
         return NULL;
     }
+    find_views(self);
     return (PyObject *)self;
 }
 
@@ -298,6 +380,11 @@ program_dealloc(Program *self)
     for (int i = 0; i < self->numbers; i++) {
         Py_DECREF(self->number[i].dtype);
     }
+    for (int i = 0; self->replay != NULL && i < REPLAYS; i++) {
+        replay_free(&self->replay[i]);
+    }
+    PyMem_Free(self->replay);
+    queue_free(self->queue);
     PyMem_Free(self->number);
     PyMem_Free(self->outputs.slot);
     PyMem_Free(self->step);

@@ -4,7 +4,16 @@
 
 #include "kernel/kernel.h"
 
-typedef enum { STEP_KERNEL, STEP_RUN, STEP_CALL, STEP_GETITEM, STEP_UNPACK, STEP_TUPLE } StepKind;
+typedef enum {
+    STEP_KERNEL,
+    STEP_RUN,
+    STEP_CALL,
+    STEP_APART, /* a call that reads and writes no memory of the device's but new one */
+    STEP_GETITEM,
+    STEP_TRANSPOSE,
+    STEP_UNPACK,
+    STEP_TUPLE
+} StepKind;
 
 typedef struct {
     int count;
@@ -16,12 +25,16 @@ typedef struct {
     PyObject *object; /* the kernel, or what is called; NULL: nothing is */
     PyObject *names;  /* of the last arguments of a call, or NULL */
     Slots reads, outs, clear;
+    bool for_kernels; /* of a view: only kernels read it, and views that only kernels read */
 } Step;
 
 typedef struct {
     int slot;
     PyObject *dtype;
 } CheckedNumber;
+
+/* Places of a program at which launches are handed over that are told apart. */
+enum { REPLAYS = 16 };
 
 typedef struct {
     PyObject_HEAD
@@ -33,6 +46,8 @@ typedef struct {
     Step *step;
     CheckedNumber *number; /* looked at before the first step */
     Slots outputs;
+    Queue *queue;      /* that no call uses, or NULL; NULL too where no launch has to wait */
+    Replay *replay;    /* `REPLAYS` of them, or NULL: no launch has to wait */
     PyObject *refused; /* refused(error, late): NotImplemented, or raises */
 } Program;
 
@@ -41,6 +56,7 @@ int program_use(PyObject *errors);
 PyObject *program_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 
 /* program.c */
+bool leaves_waiting(const Step *step);
 int program_begin(PyObject *module);
 
 #endif

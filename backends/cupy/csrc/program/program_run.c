@@ -18,17 +18,29 @@ is_handled_error(void)
     return handled_errors != NULL && PyErr_ExceptionMatches(handled_errors);
 }
 
+/* Drop an object, behind the launches that wait: they may read or write its memory. */
 static void
-store(PyObject **slots, int slot, PyObject *value)
+release(Run *run, PyObject *object)
+{
+    if (object != NULL && run->queue != NULL && run->queue->launches > 0) {
+        queue_keep(run->queue, object);
+    }
+    else {
+        Py_XDECREF(object);
+    }
+}
+
+static void
+store(PyObject **slots, int slot, PyObject *value, Run *run)
 {
     PyObject *before = slots[slot];
     slots[slot] = value;
-    Py_XDECREF(before);
+    release(run, before);
 }
 
 /* What was expected to be several results, as many as there are slots. */
 static int
-store_items(const Step *step, PyObject **slots, PyObject *made)
+store_items(const Step *step, PyObject **slots, PyObject *made, Run *run)
 {
     PyObject *items = PySequence_Fast(made, "a step's results are a sequence");
     if (items == NULL) {
@@ -41,7 +53,7 @@ store_items(const Step *step, PyObject **slots, PyObject *made)
         status = -1;
     }
     for (int i = 0; status == 0 && i < step->outs.count; i++) {
-        store(slots, step->outs.slot[i], Py_NewRef(PySequence_Fast_GET_ITEM(items, i)));
+        store(slots, step->outs.slot[i], Py_NewRef(PySequence_Fast_GET_ITEM(items, i)), run);
     }
     Py_DECREF(items);
     return status;
@@ -59,7 +71,7 @@ run_kernel(const Step *step, PyObject **slots, Run *run)
         return -1;
     }
     for (int i = 0; i < step->outs.count; i++) {
-        store(slots, step->outs.slot[i], results[i]);
+        store(slots, step->outs.slot[i], results[i], run);
     }
     return 0;
 }
@@ -75,7 +87,7 @@ run_python(const Step *step, PyObject **slots, Run *run)
     PyObject *made =
         reads == NULL ? NULL : PyObject_CallFunction(step->object, "Oi", reads, run->device);
     Py_XDECREF(reads);
-    int status = made == NULL ? -1 : store_items(step, slots, made);
+    int status = made == NULL ? -1 : store_items(step, slots, made, run);
     Py_XDECREF(made);
     return status;
 }
@@ -98,9 +110,52 @@ tuple_of(PyObject *const *items, int count)
     return tuple;
 }
 
+/* Whether a key takes a view of an array: numbers, slices, new axes and an ellipsis. */
+static bool
+is_basic(PyObject *key)
+{
+    if (!PyTuple_CheckExact(key)) {
+        return PyLong_CheckExact(key) || PySlice_Check(key) || key == Py_None || key == Py_Ellipsis;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+        PyObject *item = PyTuple_GET_ITEM(key, i);
+        if (PyTuple_CheckExact(item) || !is_basic(item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A view that a step takes of an array: one for kernels where only they read it. */
+static int
+take_view(const Step *step, PyObject **slots, Run *run)
+{
+    PyObject *base = slots[step->reads.slot[0]], *key = slots[step->reads.slot[1]];
+    bool transposes = step->kind == STEP_TRANSPOSE;
+    PyObject *made =
+        step->for_kernels && (transposes || is_basic(key)) ? new_view(base, key, transposes) : NULL;
+    if (made == NULL && !PyErr_Occurred()) {
+        PyObject *array = as_array(base);
+        if (array != NULL) {
+            PyObject *given[] = {array, key};
+            made = transposes ? PyObject_Vectorcall(step->object, given, 2, NULL)
+                              : PyObject_GetItem(array, key);
+            Py_DECREF(array);
+        }
+    }
+    if (made == NULL) {
+        return -1;
+    }
+    store(slots, step->outs.slot[0], made, run);
+    return 0;
+}
+
 static int
 run_step(const Step *step, PyObject **slots, Run *run)
 {
+    if (step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE) {
+        return take_view(step, slots, run);
+    }
     if (step->kind == STEP_KERNEL) {
         return run_kernel(step, slots, run);
     }
@@ -108,19 +163,18 @@ run_step(const Step *step, PyObject **slots, Run *run)
         return run_python(step, slots, run);
     }
     if (step->kind == STEP_UNPACK) {
-        return store_items(step, slots, slots[step->reads.slot[0]]);
+        return store_items(step, slots, slots[step->reads.slot[0]], run);
     }
     PyObject *reads[step->reads.count + 1];
     for (int i = 0; i < step->reads.count; i++) {
         reads[i] = slots[step->reads.slot[i]];
     }
-    PyObject *made = step->kind == STEP_CALL      ? called(step, reads)
-                     : step->kind == STEP_GETITEM ? PyObject_GetItem(reads[0], reads[1])
-                                                  : tuple_of(reads, step->reads.count);
+    PyObject *made =
+        step->kind == STEP_TUPLE ? tuple_of(reads, step->reads.count) : called(step, reads);
     if (made == NULL) {
         return -1;
     }
-    store(slots, step->outs.slot[0], made);
+    store(slots, step->outs.slot[0], made, run);
     return 0;
 }
 
@@ -154,9 +208,44 @@ check_numbers(const Program *self, PyObject *const *slots)
     return 0;
 }
 
+/* Launch what waits: at the place `*place` of the program, which is counted. */
+static int
+launch_all(const Program *self, Run *run, int *place)
+{
+    if (run->queue == NULL || run->queue->launches == 0) {
+        return 0;
+    }
+    if (find_stream(run) < 0) {
+        queue_forget(run->queue);
+        return -1;
+    }
+    Replay *replay = *place < REPLAYS ? &self->replay[*place] : NULL;
+    ++*place;
+    return launch_waiting(run->queue, replay, run->device, run->stream);
+}
+
+/* Have nothing wait that a step could be before, and room for what the step lets go. */
+static int
+prepare_step(const Program *self, const Step *step, PyObject *const *slots, Run *run, int *place)
+{
+    enum { MOST_WAITING = 512 };
+    const double most_bytes = 32 << 20; /* that wait to be given back */
+    Queue *queue = run->queue;
+    if (queue == NULL) {
+        return 0;
+    }
+    bool waits = leaves_waiting(step) &&
+                 (step->kind != STEP_GETITEM || is_basic(slots[step->reads.slot[1]])) &&
+                 queue->launches < MOST_WAITING && queue->bytes < most_bytes;
+    if (!waits && launch_all(self, run, place) < 0) {
+        return -1;
+    }
+    return queue_reserve(queue, 0, 0, step->outs.count + step->clear.count);
+}
+
 /* Run the steps; `*number` is set to the one that raises. */
 static int
-run_steps(const Program *self, PyObject **slots, Run *run, int *number)
+run_steps(const Program *self, PyObject **slots, Run *run, int *number, int *place)
 {
     *number = 0;
     if (check_numbers(self, slots) < 0) {
@@ -164,14 +253,70 @@ run_steps(const Program *self, PyObject **slots, Run *run, int *number)
     }
     for (; *number < self->steps; ++*number) {
         const Step *step = &self->step[*number];
-        if (run_step(step, slots, run) < 0) {
+        if (prepare_step(self, step, slots, run, place) < 0 || run_step(step, slots, run) < 0) {
             return -1;
         }
         for (int i = 0; i < step->clear.count; i++) {
-            Py_CLEAR(slots[step->clear.slot[i]]);
+            store(slots, step->clear.slot[i], NULL, run);
         }
     }
+    return launch_all(self, run, place);
+}
+
+/*
+ * A step has raised: what waits is launched where it has written what the caller sees, else left.
+ * An exception of these launches takes the place of the other.
+ */
+static void
+launch_behind_error(const Program *self, Run *run, bool late, int *place)
+{
+    if (run->queue == NULL || !late) {
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (launch_all(self, run, place) == 0) {
+        PyErr_Restore(type, value, traceback);
+        return;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
+/* A queue for a call, where launches may wait. */
+static int
+take_queue(Program *self, Run *run)
+{
+    if (self->replay == NULL || !may_replay()) {
+        return 0;
+    }
+    run->queue = self->queue;
+    self->queue = NULL;
+    if (run->queue == NULL) {
+        run->queue = PyMem_Calloc(1, sizeof(Queue));
+    }
+    if (run->queue == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
     return 0;
+}
+
+/* Keep a queue for the next call. May run Python code. */
+static void
+give_queue_back(Program *self, Run *run)
+{
+    if (run->queue == NULL) {
+        return;
+    }
+    queue_forget(run->queue);
+    if (self->queue == NULL) {
+        self->queue = run->queue;
+    }
+    else {
+        queue_free(run->queue);
+    }
 }
 
 static PyObject *
@@ -212,8 +357,12 @@ answer_to_error(const Program *self, bool late)
 }
 
 static PyObject *
-run_program(const Program *self, PyObject *const *inputs, int device)
+run_program(Program *self, PyObject *const *inputs, int device)
 {
+    Run run = {.device = device};
+    if (take_queue(self, &run) < 0) {
+        return NULL;
+    }
     PyObject *slots[self->slots + 1];
     memset(slots, 0, sizeof(slots));
     for (int i = 0; i < self->inputs; i++) {
@@ -222,16 +371,19 @@ run_program(const Program *self, PyObject *const *inputs, int device)
     for (int i = 0; i < self->constants; i++) {
         slots[self->constant_slot[i]] = Py_NewRef(self->constant[i]);
     }
-    Run run = {.device = device};
-    int number;
+    int number, place = 0;
     PyObject *result = NULL;
-    bool fine = run_steps(self, slots, &run, &number) == 0;
+    bool fine = run_steps(self, slots, &run, &number, &place) == 0;
     if (fine) {
         result = outputs_of(self, slots);
+    }
+    else {
+        launch_behind_error(self, &run, number > self->committed, &place);
     }
     for (int i = 0; i < self->slots; i++) {
         Py_CLEAR(slots[i]);
     }
+    give_queue_back(self, &run);
     return fine ? result : answer_to_error(self, number > self->committed);
 }
 
