@@ -82,7 +82,7 @@ def may_raise(node: Node) -> bool:
 
 
 class Grouping:
-    """The units of a graph; nodes `alone` are in no kernel.
+    """The units of a graph; nodes `alone` are in no kernel, those `sunk` only in kernels that take them.
 
     `is_late`: all of them run behind a visible write of the graph around them.
 
@@ -95,10 +95,12 @@ class Grouping:
         memory: Memory,
         rules: Rules,
         alone: frozenset[Node] = frozenset(),
+        sunk: frozenset[Node] = frozenset(),
         *,
         is_late: bool = False,
     ) -> None:
         self.graph = graph
+        self.sunk = sunk
         self.memory = memory
         self.rules = rules
         self.loops: dict[Node, Loop | Fold] = {}
@@ -261,6 +263,8 @@ class Grouping:
     def _candidates(self, node: Node) -> Iterator[Unit]:
         """The units that make what a node takes, or store into the buffer that it stores into; the latest first."""
         makers = self.needs.makers[node].copy()
+        if node in self.sunk:
+            makers &= self.sunk
         if node.op.kind is Kind.STORE:
             makers.update(islice(self._earlier_stores(node), STORES))
         found = dict.fromkeys(self.of[maker] for maker in makers if maker in self.of)

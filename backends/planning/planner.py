@@ -11,12 +11,15 @@ from ufuse.backends.planning.groups import Grouping, Unit
 from ufuse.backends.planning.kernel_builder import kernel_plan, needed_outside, unpredicted
 from ufuse.backends.planning.kernels import KernelPlan
 from ufuse.backends.planning.rules import Rules
+from ufuse.backends.planning.sinking import sinking
 from ufuse.backends.planning.steps import Plan
 from ufuse.graph import ops, passes
 from ufuse.graph.memory.accesses import Access, Memory
 from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.forward import forwarded
+
+SINKINGS = 3  # what one leaves may be for the next
 
 
 def plan_of(
@@ -36,8 +39,18 @@ def plan_of(
         needed = needed_outside(grouping)
         unknown = unpredicted(grouping, needed)
         if not unknown:
-            return Planner(grouping, needed, rules, is_late=is_late).plan()
+            break
         alone |= unknown
+    for _ in range(SINKINGS):
+        sunk = sinking(grouping, needed)
+        if not sunk:
+            break
+        other = Grouping(graph, memory, rules, alone, grouping.sunk | sunk, is_late=is_late)
+        outside = needed_outside(other)
+        if len(other.units) > len(grouping.units) or unpredicted(other, outside):
+            break
+        grouping, needed = other, outside
+    return Planner(grouping, needed, rules, is_late=is_late).plan()
 
 
 class Planner:

@@ -87,7 +87,7 @@ class Device:
     read: list[bytes] = field(default_factory=list)
     made: list[int] = field(default_factory=list)  # the sizes of allocations, or -1 for arrays
     kept: list[Any] = field(default_factory=list)
-    graphs: dict[str, int] = field(default_factory=dict)  # addresses of the driver's functions for graphs
+    graphs: dict[str, int] = field(default_factory=dict)  # addresses of functions for graphs
 
     def new_array(self, kind: type, vector: int, dtype: np.dtype, _: object) -> Array:
         """An array in C order at the next address."""

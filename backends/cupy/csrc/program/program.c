@@ -180,13 +180,6 @@ read_steps(Program *self, PyObject *given)
     return 0;
 }
 
-/* Whether a step hands nothing to the device by itself: launches may wait behind it. */
-bool
-leaves_waiting(const Step *step)
-{
-    return step->kind != STEP_RUN && step->kind != STEP_CALL;
-}
-
 static bool
 has_slot(const Slots *slots, int slot)
 {

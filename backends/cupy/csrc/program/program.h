@@ -52,11 +52,11 @@ typedef struct {
 } Program;
 
 /* program_run.c */
+bool leaves_waiting(const Step *step);
 int program_use(PyObject *errors);
 PyObject *program_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 
 /* program.c */
-bool leaves_waiting(const Step *step);
 int program_begin(PyObject *module);
 
 #endif

@@ -224,6 +224,13 @@ launch_all(const Program *self, Run *run, int *place)
     return launch_waiting(run->queue, replay, run->device, run->stream);
 }
 
+/* Whether a step hands nothing to the device by itself: launches may wait behind it. */
+bool
+leaves_waiting(const Step *step)
+{
+    return step->kind != STEP_RUN && step->kind != STEP_CALL;
+}
+
 /* Have nothing wait that a step could be before, and room for what the step lets go. */
 static int
 prepare_step(const Program *self, const Step *step, PyObject *const *slots, Run *run, int *place)
