@@ -52,6 +52,22 @@ is_tuple(PyObject *given)
     return PyTuple_Check(given);
 }
 
+enum { MOST_AXES_OF_VIEW = 8 };
+
+/* What stands for a view of an array where kernels alone read it: see views.c. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *base; /* an array, or a view; keeps the memory and the dtype */
+    PyObject *key;  /* what it is indexed with; the order of its axes where it is transposed */
+    bool transposed;
+    uintptr_t data;
+    PyObject *dtype; /* borrowed */
+    int ndim, device;
+    Py_ssize_t shape[MOST_AXES_OF_VIEW], strides[MOST_AXES_OF_VIEW];
+} View;
+
+extern PyTypeObject *view_type;
+
 /* layout.c: where the structs of arrays have what. */
 bool is_device_array(PyObject *object);
 bool view_of(PyObject *object, DeviceView *view);
@@ -61,7 +77,6 @@ uintptr_t address_in_memory(PyObject *memory);
 PyObject *layout_view(PyObject *module, PyObject *object);
 
 /* views.c: views without arrays of CuPy's. */
-bool view_of_view(PyObject *object, DeviceView *view);
 PyObject *new_view(PyObject *base, PyObject *key, bool transposed);
 PyObject *as_array(PyObject *object);
 int views_begin(void);

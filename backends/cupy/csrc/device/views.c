@@ -4,38 +4,6 @@
  */
 #include "device/device.h"
 
-enum { MOST_AXES_OF_VIEW = 8 };
-
-typedef struct {
-    PyObject_HEAD
-    PyObject *base; /* an array, or a view; keeps the memory and the dtype */
-    PyObject *key;  /* what it is indexed with; the order of its axes where it is transposed */
-    bool transposed;
-    uintptr_t data;
-    PyObject *dtype; /* borrowed */
-    int ndim, device;
-    Py_ssize_t shape[MOST_AXES_OF_VIEW], strides[MOST_AXES_OF_VIEW];
-} View;
-
-static PyTypeObject *view_type;
-
-/* Fill a view of such an object; false where it is none. */
-bool
-view_of_view(PyObject *object, DeviceView *view)
-{
-    if (!Py_IS_TYPE(object, view_type)) {
-        return false;
-    }
-    const View *self = (const View *)object;
-    *view = (DeviceView){.data = self->data,
-                         .ndim = self->ndim,
-                         .shape = self->shape,
-                         .strides = self->strides,
-                         .dtype = self->dtype,
-                         .device = self->device};
-    return true;
-}
-
 /* What is made out of an array while its key is read. */
 typedef struct {
     DeviceView of;
