@@ -567,3 +567,100 @@ def test_many_runs_leak_nothing(device: Device) -> None:
     gc.collect()
     assert tracemalloc.get_traced_memory()[0] - sizes < 4096
     tracemalloc.stop()
+
+
+def viewing(*keys: Any, transposes: bool = False) -> Any:
+    """A program of one map of what its input is after each key, or after its axes were put in each order."""
+    count = len(keys)
+    kind = "transpose" if transposes else "getitem"
+    constants = tuple((1 + place, key) for place, key in enumerate(keys))
+    steps = tuple(
+        (kind, failing, (), (count + place if place else 0, 1 + place), (count + 1 + place,), ())
+        for place in range(count)
+    )
+    kernel = ("kernel", a_map(1), (), (2 * count,), (2 * count + 1,), ())
+    return _launch.Program(
+        1, 2 * count + 2, constants, (), (*steps, kernel), (2 * count + 1,), count + 1, refusing
+    )
+
+
+def failing(*_: object) -> None:
+    """Stand for CuPy's own view, which is not to be made."""
+    raise AssertionError
+
+
+def refusing(error: Exception, late: bool) -> Any:
+    """Raise what a step raised."""
+    raise error
+
+
+def drawn_key(draw: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """A key of numbers, slices, new axes and perhaps an ellipsis."""
+    items: list[Any] = []
+    for length in shape[: draw.integers(len(shape) + 1)]:
+        low, high = (int(n) for n in draw.integers(-length - 1, length + 2, size=2))
+        step = int(draw.choice([-3, -1, 1, 2]))
+        one = slice(low, high, step) if draw.random() < 0.6 else slice(None, None, step)
+        items.append(int(draw.integers(-length, length)) if length and draw.random() < 0.3 else one)
+    if draw.random() < 0.4:
+        items.insert(int(draw.integers(len(items) + 1)), None)
+    if draw.random() < 0.3:
+        items.append(Ellipsis)
+    return items[0] if len(items) == 1 and draw.random() < 0.5 else tuple(items)
+
+
+def viewed(x: np.ndarray, key: Any) -> np.ndarray:
+    """The view of NumPy's, also of one element."""
+    items = key if isinstance(key, tuple) else (key,)
+    return x[items if Ellipsis in items else (*items, ...)]
+
+
+def check_view(device: Device, x: np.ndarray, y: np.ndarray, program: Any) -> None:
+    """Compare the address, lengths and steps that a kernel gets of a view with those of NumPy's."""
+    _, elements, axes, _, lengths, steps = _launch.walk(((y.shape, y.strides, 8),))
+    rest = [elements, *lengths[1:], *steps[0]] if axes else [elements]
+    device.sizes = (8, 8, *[4] * len(rest))
+    device.launches.clear()
+    result = program(array_of(x.shape, strides=x.strides, address=1 << 20))
+    assert result.shape == y.shape
+    assert len(device.launches) == (y.size > 0)
+    if y.size:
+        start, place = (one.__array_interface__["data"][0] for one in (x, y))
+        address, _, *others = numbers_in(device.read)
+        assert address == (1 << 20) + place - start
+        assert others == rest
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_views_for_kernels_are_numpys(device: Device, seed: int) -> None:
+    """Where the elements of a view of a view lie, without an array of CuPy's."""
+    draw = np.random.default_rng(seed)
+    for _ in range(10):
+        shape = tuple(
+            int(n)
+            for n in draw.choice(
+                [0, 1, 2, 3, 5], size=draw.integers(4), p=[0.04, 0.16, 0.2, 0.3, 0.3]
+            )
+        )
+        x = viewed(np.zeros((11,) * len(shape)), tuple(slice(0, 2 * n, 2) for n in shape))
+        first = drawn_key(draw, x.shape)
+        second = drawn_key(draw, viewed(x, first).shape)
+        y = viewed(viewed(x, first), second)
+        check_view(device, x, y, viewing(first, second))
+        order = tuple(int(axis) for axis in draw.permutation(len(shape)))
+        y = x.transpose(order).transpose(order)
+        check_view(device, x, y, viewing(order, order, transposes=True))
+
+
+@pytest.mark.parametrize("key", [3, -4, (0, 0), (slice(None, None, 0),), (..., ...), (None,) * 9])
+def test_other_views_are_cupys_own(device: Device, key: Any) -> None:
+    """What is out of range, too much or odd is asked of the array itself; so are views that others read."""
+    # bytes, which stand for arrays, have no such items, or numbers
+    with pytest.raises((TypeError, RefusedError)):
+        viewing(key)(array_of((3,)))
+    with pytest.raises(AssertionError):
+        viewing((0, 0), transposes=True)(array_of((3, 3)))
+    assert not device.launches
+    step = ("getitem", None, (), (0, 1), (2,), ())
+    program = _launch.Program(1, 3, ((1, slice(None)),), (), (step,), (2,), 1, refusing)
+    assert program([5, 6]) == [5, 6]
