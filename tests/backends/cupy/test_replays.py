@@ -307,3 +307,24 @@ def test_another_way_to_replay_is_an_error() -> None:
         _launch.replay("often")
     with pytest.raises(ValueError, match="no way to replay: 3"):
         _launch.replay(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.leaks
+def test_many_replays_leak_nothing(host: Host) -> None:
+    """Launched or replayed, kept until then or refused: memory stays what it was."""
+    import tracemalloc  # noqa: PLC0415 - only here
+
+    compiled = ufuse.compile(relaxed)
+    u, f = drawn(host, (6, 7), 1)
+    tracemalloc.start()
+    sizes = []
+    for how in ("always", "never", "always", "never"):
+        _launch.replay(how)
+        for _ in range(2000):
+            compiled(u, f, 0.25)
+            u[...] = 0
+        host.device.launched.clear()
+        gc.collect()
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert sizes[3] - sizes[1] < 4096
