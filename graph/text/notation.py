@@ -33,7 +33,11 @@ def type_text(type_: Type) -> str:
     text += f"[{', '.join(map(str, type_.shape))}]"
     if type_.device:
         text += f"@{type_.device}"
-    if type_.order is None:
+    if type_.turned is not None:
+        text += (
+            f" order({','.join(f'~{~axis}' if axis < 0 else str(axis) for axis in type_.turned)})"
+        )
+    elif type_.order is None:
         text += " order(?)"
     elif type_.order != c_order(type_.ndim):
         text += f" order({','.join(map(str, type_.order))})"
@@ -41,7 +45,7 @@ def type_text(type_: Type) -> str:
 
 
 ARRAY = re.compile(
-    r"([^\[\]\s]+)\[(.*)\]((?:@\w+)?)((?:\s+order\([\d,?\s]*\))?)((?:\s+strided)?)$", re.DOTALL
+    r"([^\[\]\s]+)\[(.*)\]((?:@\w+)?)((?:\s+order\([\d,?~\s]*\))?)((?:\s+strided)?)$", re.DOTALL
 )
 
 
@@ -67,12 +71,23 @@ def parse_type(text: str) -> Type:
         raise TextError(f"not a type: {text!r}")
     shape = tuple(map(read_size, split(found[2], ",")))
     order: tuple[int, ...] | None = c_order(len(shape))
+    turned: tuple[int, ...] | None = None
+    axes = [
+        ~int(axis[1:]) if axis[0] == "~" else int(axis) for axis in re.findall(r"~?\d+", found[4])
+    ]
     if "?" in found[4]:
         order = None
+    elif "~" in found[4]:
+        order, turned = None, tuple(axes)
     elif found[4]:
-        order = tuple(map(int, re.findall(r"\d+", found[4])))
+        order = tuple(axes)
     return ArrayType(
-        parse_dtype(found[1]), shape, order, contiguous=not found[5], device=found[3][1:]
+        parse_dtype(found[1]),
+        shape,
+        order,
+        contiguous=not found[5],
+        device=found[3][1:],
+        turned=turned,
     )
 
 

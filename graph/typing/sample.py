@@ -206,15 +206,16 @@ class _Pattern:
     fill: str
 
     def sample(self) -> Any:
-        """A real value of this pattern."""
-        inner = [self.shape[axis] for axis in self.order]
+        """A real value of this pattern; axes that are written `~axis` go backwards."""
+        order = [~axis if axis < 0 else axis for axis in self.order]
+        inner = [self.shape[axis] for axis in order]
         cut: tuple[Any, ...] = (...,)
         if not self.contiguous:  # a gap in every axis, so that no two strides are equal
             cut = tuple(slice(None, None, 2) for _ in inner)
             inner = [2 * length for length in inner]
         array = np.full(inner, 0 if self.fill == "zero" else 1, self.dtype)[cut]
-        inverse = sorted(range(len(self.order)), key=self.order.__getitem__)
-        array = array.transpose(inverse)
+        array = array[tuple(slice(None, None, -1 if axis < 0 else 1) for axis in self.order)]
+        array = array.transpose(sorted(range(len(order)), key=order.__getitem__))
         if self.fill == "eye" and array.ndim > 1:
             array[...] = np.eye(*array.shape[-2:], dtype=self.dtype)
         return array[()] if self.scalar else array
@@ -243,7 +244,8 @@ def pattern(operand: Operand, fill: str = "one") -> Hashable:
     checked_dtype(operand.dtype)
     shape = tuple(1 if length == 1 else 2 for length in operand.shape)
     contiguous = operand.contiguous or 2 not in shape
-    return _Pattern(operand.dtype, shape, known_order(operand), contiguous, operand.scalar, fill)
+    order = operand.turned or known_order(operand)
+    return _Pattern(operand.dtype, shape, order, contiguous, operand.scalar, fill)
 
 
 def group(kind: str, parts: Sequence[Hashable]) -> Hashable:

@@ -165,16 +165,40 @@ def indexed(type_: ArrayType, index: Index) -> ArrayType:
             place[axis] = len(shape)
             shape.append(entry.length)
         axis += 1
+    back = {
+        a for a, e in enumerate(entries) if isinstance(e, Span) and e.step < 0 and e.length != 1
+    }
+    order: tuple[int, ...] | None = None
+    turned: tuple[int, ...] | None = None
     if len(shape) <= 1:
-        order: tuple[int, ...] | None = c_order(len(shape))
-    elif type_.order is None or any(
-        isinstance(e, Span) and e.step < 0 and e.length != 1 for e in entries
-    ):
-        order = None
-    else:
+        order = c_order(len(shape))
+    elif type_.order is not None and not back:
         order = (*[place[a] for a in type_.order if a in place], *fresh)
+    else:
+        turned = _turned(type_, back, place, fresh)
     contiguous = _stays_contiguous(type_, entries)
-    return canonical(ArrayType(type_.dtype, tuple(shape), order, contiguous, device=type_.device))
+    return canonical(
+        ArrayType(type_.dtype, tuple(shape), order, contiguous, device=type_.device, turned=turned)
+    )
+
+
+def _turned(
+    type_: ArrayType, back: set[int], place: dict[int, int], fresh: list[int]
+) -> tuple[int, ...] | None:
+    """The axes of a view by the size of their steps, where `back` are those of the array that it turns.
+
+    None where none goes backwards any more: whether there are gaps is no longer known.
+    """
+    steps = type_.turned if type_.order is None else type_.order
+    if steps is None:
+        return None
+    axes = []
+    for step in steps:
+        axis, is_back = (~step, True) if step < 0 else (step, False)
+        if axis in place:
+            goes_back = is_back is not (axis in back) and type_.shape[axis] != 1
+            axes.append(~place[axis] if goes_back else place[axis])
+    return (*axes, *fresh) if any(axis < 0 for axis in axes) else None
 
 
 def part(type_: ArrayType) -> ArrayType:
@@ -211,10 +235,17 @@ def transposed(type_: ArrayType, axes: Sequence[int]) -> ArrayType:
     if sorted(axes) != list(range(type_.ndim)):
         raise CannotInfer(f"axes {tuple(axes)} do not permute {type_.ndim} axes")
     shape = tuple(type_.shape[axis] for axis in axes)
-    order = None
+    places = tuple(axes)
+    order = turned = None
     if type_.order is not None:
-        order = tuple(tuple(axes).index(axis) for axis in type_.order)
-    return ArrayType(type_.dtype, shape, order, type_.contiguous, device=type_.device)
+        order = tuple(map(places.index, type_.order))
+    if type_.turned is not None:
+        turned = tuple(
+            ~places.index(~axis) if axis < 0 else places.index(axis) for axis in type_.turned
+        )
+    return ArrayType(
+        type_.dtype, shape, order, type_.contiguous, device=type_.device, turned=turned
+    )
 
 
 def count(shape: Shape) -> Size:
