@@ -265,6 +265,7 @@ DENOISE = """
 """
 
 
+@pytest.mark.any_python
 def test_denoise_reads_well() -> None:
     """The demo's program: few graphs, one place, by the package's own file name; its `while` loop has no native code."""
     pytest.importorskip("skimage")
@@ -393,6 +394,7 @@ def test_set_log(caplog: pytest.LogCaptureFixture) -> None:
         ufuse.set_log(["breaks"])  # type: ignore[arg-type]
 
 
+@pytest.mark.any_python
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [

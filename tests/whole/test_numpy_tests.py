@@ -12,6 +12,7 @@ from tests.whole.numpy_tests.modules import SUITE
 SLICE = ("lib.stride_tricks", "lib.ufunclike", "polynomial.polyutils")
 
 
+@pytest.mark.any_python
 @pytest.mark.parametrize("module", SLICE)
 def test_the_tests_of_numpy_pass_compiled(module: str, tmp_path: Path) -> None:
     """A module of NumPy's own tests ends as it does without ufuse, and something of it is compiled."""
@@ -23,6 +24,7 @@ def test_the_tests_of_numpy_pass_compiled(module: str, tmp_path: Path) -> None:
     assert found.counts["graphs"] > 0
 
 
+@pytest.mark.any_python
 def test_they_pass_where_what_does_not_pay_is_given_back(tmp_path: Path) -> None:
     """As users have it, which is what is timed."""
     found = replace(SUITE, how="measured").compared("lib.stride_tricks", tmp_path, timeout=120)

@@ -130,6 +130,7 @@ def test_comprehensions_are_native_loops(function, make) -> None:
     assert native_turns(function, make, atoms=False) > N // 2
 
 
+@pytest.mark.any_python
 @pytest.mark.parametrize(("function", "make"), CASES, ids=IDS)
 def test_the_reference_does_the_same(function, make, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a nest of a comprehension means is what the program does."""
@@ -196,6 +197,7 @@ def test_a_number_of_the_function_around_may_change_in_each_call() -> None:
     assert loop.turns > 4 * N
 
 
+@pytest.mark.any_python
 def test_one_thing_with_each_number_of_a_list_is_left_to_plain_python() -> None:
     """To make the list's objects takes as long as all of it."""
     compiled = ufuse.compile(squares)
