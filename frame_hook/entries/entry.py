@@ -19,7 +19,7 @@ from ufuse.graph import ops, size
 from ufuse.graph.nest import Nest
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
-from ufuse.graph.types import ArrayType, NumberType, Span
+from ufuse.graph.types import ArrayType, NumberType, Span, Type
 
 IDLE_KINDS = frozenset({Kind.INPUT, Kind.CONST, Kind.SIZE})
 
@@ -126,10 +126,20 @@ def _resolved(trace: Trace, value: Any) -> Any:
     return value
 
 
+def _sized(type_: Type) -> tuple[Any, ...]:
+    """The parts of a type that may name sizes."""
+    return type_.shape if isinstance(type_, ArrayType) else (type_,)
+
+
 def _symbols_in(nodes: Iterable[Node]) -> set[str]:
     """Every symbol in the types and attributes of nodes."""
     found: set[str] = set()
-    pending: list[Any] = [part for node in nodes for part in (node.type, node.attributes)]
+    pending: list[Any] = []
+    for node in nodes:
+        pending += _sized(node.type)
+        if node.attributes:
+            pending.append(node.attributes)
+    pending = list({id(one): one for one in pending}.values())  # most nodes share their lengths
     while pending:
         value = pending.pop()
         if isinstance(value, (int, str)):
