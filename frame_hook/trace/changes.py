@@ -87,6 +87,11 @@ def _name_of(operand: Any) -> str:
     return "an object" if source is None else str(source.text)
 
 
+def _have_dicts(one: object, other: object) -> bool:
+    """Whether both are of classes whose instances may have a `__dict__`, which may be one."""
+    return type(one).__dictoffset__ != 0 and type(other).__dictoffset__ != 0
+
+
 class Changes:
     """The effects of a trace, and which object of the frame is which symbol."""
 
@@ -250,7 +255,9 @@ class Changes:
             for other, read in self._sources.values():
                 if other.register == changed.register:
                     continue
-                if type(value) is type(read):
+                if _have_dicts(value, read):
+                    self._guards.check("DIFFERENT", changed, other, says="DIFFERENT dicts")
+                elif type(value) is type(read):
                     self._guards.check("DIFFERENT", changed, other)
                 self._guard_dict(changed, value, other, read)
                 if not self._is_changed((other, read)):
@@ -263,7 +270,7 @@ class Changes:
                 self._guard_no_namespace(source, written)
 
     def _refuse_shared(self, source: Source, value: Any) -> None:
-        """Break where an object and its `__dict__` were both read and one is changed, or globals as a dict."""
+        """Break where one is changed of an object and its `__dict__`, or of two with one `__dict__`, or globals."""
         changed = source.register in self._changed
         for other, read in self._sources.values():
             if not changed and other.register not in self._changed:
@@ -271,6 +278,8 @@ class Changes:
             for mapping, instance in ((value, read), (read, value)):
                 if issubclass(type(mapping), dict) and _hook.is_dict_of(mapping, instance):
                     raise GraphBreak("effect", f"a change of {source.text} beside {other.text}")
+            if value is not read and _hook.share_dict(value, read):
+                raise GraphBreak("effect", f"a change of {source.text} beside {other.text}")
         if changed and id(value) in self._namespaces:
             raise GraphBreak("effect", f"a change of {source.text}, which holds globals,")
 

@@ -72,6 +72,7 @@ SENTENCES = {
     # other sentences for a kind, where more is known
     "ABSENT builtin":     "the builtin {1} is hidden by a global now",
     "CONTIGUOUS not":     "{0} is now contiguous",
+    "DIFFERENT dicts":    "{0} and {1} are the same object now, or have one __dict__",
     "DEVICE_LAYOUT c":    "{0} is no longer a contiguous {3}-d array of {1} on device {2}",
     "IDENTITY globals":   "{0} has other globals now",
     "IDENTITY member":    "{0} is no longer the same member of {1.kind}",

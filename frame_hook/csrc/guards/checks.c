@@ -315,7 +315,7 @@ guard_holds(Guard *guard, PyObject *const *registers)
         return other != NULL && is_any_array(source) && is_any_array(other) &&
                arrays_disjoint(source, other);
     case GUARD_DIFFERENT:
-        return source != other;
+        return source != other && (other == NULL || !share_dict(source, other));
     case GUARD_NOT_DICT_OF:
         return other != NULL && dict_of_instance(other) != source;
     case GUARD_NO_FINALIZER_ATTR:

@@ -223,6 +223,15 @@ dict_of_instance(PyObject *object)
     return dict;
 }
 
+/* Whether two objects have their attributes in the same dict, as `one.__dict__ = other.__dict__`
+ * does. */
+bool
+share_dict(PyObject *one, PyObject *other)
+{
+    PyObject *dict = dict_of_instance(one);
+    return dict != NULL && dict == dict_of_instance(other);
+}
+
 /*
  * Find an attribute of the object itself, in its inline values or dict, not one of its class:
  * `*value` is borrowed, NULL unless it is found. UNKNOWN for a class. `*place` caches the index of

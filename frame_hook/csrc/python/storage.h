@@ -36,6 +36,7 @@ Finding find_key_object(PyObject *dict, PyObject *key, Py_hash_t hash, PyObject 
 Finding find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value);
 Finding find_own(PyObject *object, PyObject *name, AttributePlace *known, PyObject **value);
 PyObject *dict_of_instance(PyObject *object);
+bool share_dict(PyObject *one, PyObject *other);
 bool class_own_lacks(PyObject *type, PyObject *name);
 bool class_has_only_str_keys(PyObject *type);
 int64_t abc_token(void);

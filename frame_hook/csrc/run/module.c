@@ -105,6 +105,17 @@ is_dict_of(PyObject *Py_UNUSED(module), PyObject *args)
     return PyBool_FromLong(dict_of_instance(object) == dict);
 }
 
+/* share_dict(object, object) */
+static PyObject *
+ask_share_dict(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *one, *other;
+    if (!PyArg_ParseTuple(args, "OO:share_dict", &one, &other)) {
+        return NULL;
+    }
+    return PyBool_FromLong(share_dict(one, other));
+}
+
 /* own_value(object, name) */
 static PyObject *
 ask_own_value(PyObject *Py_UNUSED(module), PyObject *args)
@@ -198,6 +209,8 @@ static PyMethodDef module_methods[] = {
      "Whether no finalizer or weakref callback runs when an object, and what it owns, dies."},
     {"is_dict_of", is_dict_of, METH_VARARGS,
      "Whether a dict is where an object has its attributes."},
+    {"share_dict", ask_share_dict, METH_VARARGS,
+     "share_dict(one, other): whether both have their attributes in one dict."},
     {"own_value", ask_own_value, METH_VARARGS,
      "What an object has itself under a name, in its slot or dict; NULL if nothing. Makes no "
      "dict."},

@@ -204,6 +204,8 @@ def generated() -> Any:
 
 WATCHING: list[Any] = []
 KEPT = with_dict(one=1)
+IN_ONE_DICT = Below(2)
+IN_ONE_DICT.__dict__ = vars(KEPT)
 LOOPED: list[Any] = []
 LOOPED.append({"itself": LOOPED})
 WEAKLY_KNOWN = np.zeros(2)
@@ -343,7 +345,7 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("ALL_DISJOINT",   [(K.ALL_DISJOINT, 1, tuple(range(100)))],                 [tuple(MANY), (*MANY[1:], MANY[5])], [(*MANY[:99], MANY[0])]),
     ("SAME",           [(K.SAME, 0, 1)],                                         [(C_ORDER, C_ORDER)],            [(C_ORDER, FORTRAN), (C_ORDER, NULL)]),
     ("NOT_DICT_OF",    [(K.NOT_DICT_OF, 0, 1)],                                  [({}, Below(1)), ({}, 3), (vars(SHARING), with_dict(a=1)), ({}, int)], [(vars(SHARING), SHARING), (vars(math), math), (vars(SPACE), SPACE), ({}, NULL)]),
-    ("DIFFERENT",      [(K.DIFFERENT, 0, 1)],                                    [(C_ORDER, FORTRAN)],            [(C_ORDER, C_ORDER)]),
+    ("DIFFERENT",      [(K.DIFFERENT, 0, 1)],                                    [(C_ORDER, FORTRAN), (with_dict(a=1), with_dict(a=1)), (KEPT, SHARING)], [(C_ORDER, C_ORDER), (KEPT, KEPT), (KEPT, IN_ONE_DICT)]),
     ("NOT_DICT_OF",    [(K.NOT_DICT_OF, 0, 1)],                                  [({}, KEPT), (vars(KEPT), Finalized)], [(vars(KEPT), KEPT), ({}, NULL)]),
     ("NO_FINALIZER",          [(K.NO_FINALIZER, 0)],                                           [(v,) for v in FINALIZER_FREE],           [(v,) for v in FINALIZED]),
     ("NO_FINALIZER_ATTR",     [(K.NO_FINALIZER_ATTR, 0, "kept")],                              [(KEPT,), (namespace(kept=3),)], [(namespace(kept=v),) for v in FINALIZED]),

@@ -173,6 +173,11 @@ def set_on_object(x, ball):
     ball.size = x + 1
 
 
+def set_on_both(x, first, second):
+    first.size = second.size = 1.0
+    return x + 1
+
+
 def append_both(x, first, second):
     first.append(1)
     second.append(2)
@@ -216,6 +221,13 @@ def parts_of_one(*_: Any) -> tuple[Any, ...]:
     """Arrays of which the last two share memory."""
     memory = np.arange(18.0)
     return [memory[i : i + 3] for i in (0, 3, 6, 9, 12, 14)], X[:3]
+
+
+def one_dict(*_: Any) -> tuple[Any, ...]:
+    """Two objects that have their attributes in one dict."""
+    first, second = Ball(), Ball()
+    second.__dict__ = first.__dict__
+    return X, first, second
 
 
 def own_dict(*_: Any) -> tuple[Any, ...]:
@@ -280,6 +292,8 @@ TOLD: dict[str, tuple[str, Any, list[Any]]] = {
                   lambda x, d: x * sum(d.values()), [(X, {"a": 1.0, int: 2.0}), (X, {"a": 1.0})]),
     "DICT_LACKS": ("d has the key 'a' now", lambda x, d: x * d.get("a", 1.0), [(X, {}), (X, {"a": 2.0})]),
     "DIFFERENT": ("first and second are the same object now", append_both, [(X, [], []), (X, LISTS, LISTS)]),
+    "DIFFERENT dicts": ("first and second are the same object now, or have one __dict__",
+                        set_on_both, [(X, Ball(), Ball()), one_dict]),
     "DISJOINT": ("x shares memory with y now", fill, [(X.copy(), X), shared]),
     "EQUAL": ("s is no longer b'ab'", lambda x, s: x * len(s), [(X, b"ab"), (X, b"abc")]),
     "FLOAT": ("k is no longer 0.5", lambda x, k: x**k, [(X, 0.5), (X, 0.25)]),
