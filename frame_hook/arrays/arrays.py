@@ -37,7 +37,9 @@ from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
 OWNERS = (Kind.MAP, Kind.CREATE, Kind.REDUCE)  # nodes whose results have memory of their own
-WARN_OF_NOTHING = frozenset({"mean", "median", "std", "var", "cov", "corrcoef", "average"})
+WARN_OF_NOTHING = frozenset(
+    "mean median std var cov corrcoef average nanmean nanstd nanvar nanmedian".split()
+)
 LONGER_FIRST = {"numpy.convolve": "full", "numpy.correlate": "valid"}  # and their usual modes
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.arrays import indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -21,6 +22,9 @@ class ArrayConverter(StandIn):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._arrays)
+
+    def __getitem__(self, place: int) -> Any:
+        return self._arrays[place]
 
     def as_arrays(self, *, subok: bool = True) -> tuple[Any, ...]:  # noqa: ARG002  NumPy's name
         """The arguments as arrays."""
@@ -47,6 +51,19 @@ def _broadcast(interpreter: Interpreter, *arrays: Symbol) -> Symbol:
     shape = interpreter.call(Constant(np.broadcast_shapes), shapes)
     assert isinstance(shape, Tuple)
     return interpreter.call(Constant(Broadcast), shape.items)
+
+
+@rule_for(np.broadcast_to)
+def _broadcast_to(interpreter: Interpreter, /, array: Symbol, shape: Symbol) -> Symbol:
+    """In `np.diff`, which joins it with others: one element, as often as there are along the other axes."""
+    value = interpreter.trace.look(array)
+    implementation = np.broadcast_to._implementation  # type: ignore[attr-defined]
+    is_number = isinstance(value, Array) and not value.type.ndim
+    if not is_number or interpreter.frame.code is not np.diff._implementation.__code__:  # type: ignore[attr-defined]
+        return interpreter.call(Constant(implementation), (array, shape))
+    assert isinstance(value, Array)
+    element = indexing.item(interpreter.trace, value, Tuple(()))
+    return interpreter.call(Constant(np.full), (shape, element, Constant(value.type.dtype)))
 
 
 @rule_for(np._core._multiarray_umath._array_converter)  # type: ignore[attr-defined]

@@ -238,8 +238,6 @@ def _ufunc_reduce(
     ufunc = arrays.plain(interpreter.trace, of)
     op = ops.OPS.get(f"reduce_{ufunc.__name__}")
     what = f"numpy.{ufunc.__name__}.reduce"
-    if op is None or op.ufunc is not ufunc:
-        raise GraphBreak("numpy-call", what)
     given = {
         "axis": axis,
         "dtype": dtype,
@@ -248,6 +246,11 @@ def _ufunc_reduce(
         "initial": initial,
         "where": where,
     }
+    if op is None or op.ufunc is not ufunc:
+        if getattr(np, ufunc.__name__, None) is not ufunc:
+            raise GraphBreak("numpy-call", what)
+        rest = {name: one for name, one in _read(interpreter, given).items() if name != "where"}
+        return arrays.call_whole(interpreter.trace, what, (array,), rest, may_raise=True)
     return reduction(interpreter, op, array_argument(interpreter, array, what), given, what=what)
 
 
@@ -264,8 +267,8 @@ def _ufunc_call(name: str) -> Rule:
     return rule
 
 
-METHODS["ufunc.accumulate"] = _ufunc_call("accumulate")
 METHODS["ufunc.outer"] = _ufunc_call("outer")
+METHODS["ufunc.reduceat"] = _ufunc_call("reduceat")
 
 
 # Mean, variance, standard deviation ------------------------------------------------------------------------------

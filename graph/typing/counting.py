@@ -8,7 +8,7 @@ from __future__ import annotations
 from ufuse.graph.types import ArrayType
 from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, shape_of
 from ufuse.graph.typing.sample import CannotInfer, Constant
-from ufuse.graph.typing.shapes import Shape, same
+from ufuse.graph.typing.shapes import Shape, same, the_axis
 
 
 def _masked(call: Call) -> Shape:
@@ -25,6 +25,9 @@ def _check_fit(call: Call, mask: Shape, source: Shape) -> None:
         same(one, other, call.facts) for one, other in zip(mask, source, strict=False)
     ):
         raise CannotInfer("the mask has another shape")
+
+
+MORE = ((1, "index"), (2, "inverse"), (3, "counts"))  # what `np.unique` returns besides
 
 
 def _is_of(argument: Argument | None, kinds: str) -> bool:
@@ -74,7 +77,7 @@ def _unique(call: Call) -> Shape | list[Shape]:
     """Of a vector; what else is asked for comes behind, in this order."""
     source = call.shape(0, "ar")
     if call.argument(4, "axis") is not None and call.constant(4, "axis") is not None:
-        raise CannotInfer(f"{call.name} along an axis")
+        return _unique_rows(call, source)
     if len(source) != 1:
         raise CannotInfer(f"{call.name} of more than a vector")
     found = (call.made(),)
@@ -87,6 +90,15 @@ def _unique(call: Call) -> Shape | list[Shape]:
             raise CannotInfer(f"{name} of {call.name} is neither True nor False")
         more += [shape] * wanted
     return [found, *more] if more else found
+
+
+def _unique_rows(call: Call, source: Shape) -> Shape | list[Shape]:
+    """Of what lies along the first axis; how often there is each may come behind."""
+    more = [call.constant(k, f"return_{what}", default=False) for k, what in MORE]
+    if the_axis(call.constant(4, "axis"), len(source)) != 0 or any(more[:2]):
+        raise CannotInfer(f"{call.name} along an axis")
+    found = (call.made(), *source[1:])
+    return [found, (call.made(),)] if more[2] else found
 
 
 def _counts(call: Call) -> Shape:
@@ -151,6 +163,7 @@ COUNTING: dict[str, Rule] = {
     "numpy.union1d":             Rule(_of_sets, makes=True),
     "numpy.intersect1d":         Rule(_of_sets, makes=True),
     "numpy.setdiff1d":           Rule(_of_sets, makes=True),
+    "numpy.setxor1d":            Rule(_of_sets, makes=True),
     "numpy.linalg.lstsq":        Rule(_least_squares, makes=True),
     "builtins.len":              Rule(_length, fails=False),
 }

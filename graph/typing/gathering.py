@@ -102,6 +102,12 @@ def _unravelled(call: Call) -> list[Shape]:
     return [()] * (len(known) if isinstance(known, tuple) else 1)
 
 
+def _ravelled(call: Call) -> Shape:
+    """One place for each of several along as many axes."""
+    call.constant(1, "dims")
+    return broadcast(call.shapes(0, "multi_index"), call.facts)
+
+
 # fmt: off
 GATHERING: dict[str, Rule] = {
     "operator.getitem":        Rule(_item, fill=("one", "zero")),
@@ -112,5 +118,6 @@ GATHERING: dict[str, Rule] = {
     "numpy.isin":              Rule(_members),
     "numpy.lexsort":           Rule(_ordered),
     "numpy.unravel_index":     Rule(_unravelled, fill=("zero",)),
+    "numpy.ravel_multi_index": Rule(_ravelled, fill=("zero",)),
 }
 # fmt: on

@@ -24,7 +24,7 @@ from ufuse.graph.types import (
 )
 from ufuse.graph.typing.call import shape_of
 from ufuse.graph.typing.call_types import call_type, reshaped_sample
-from ufuse.graph.typing.calls import CALLS
+from ufuse.graph.typing.calls import CALLS, REFUSED
 from ufuse.graph.typing.library import CUDA, cupy, device_of
 from ufuse.graph.typing.sample import (
     NUMBERS,
@@ -54,8 +54,8 @@ from ufuse.graph.typing.shapes import (
 )
 
 __all__ = [
-    "CALLS", "CannotInfer", "Constant", "Facts", "Operand", "Structural", "broadcast", "loop_dtypes", "operand_of",
-    "result_type", "type_of",
+    "CALLS", "REFUSED", "CannotInfer", "Constant", "Facts", "Operand", "Structural", "broadcast", "loop_dtypes",
+    "operand_of", "result_type", "type_of",
 ]  # fmt: skip
 
 Attributes = Mapping[str, Any]

@@ -217,6 +217,8 @@ class _Pattern:
         array = array.transpose(inverse)
         if self.fill == "eye" and array.ndim > 1:
             array[...] = np.eye(*array.shape[-2:], dtype=self.dtype)
+        if self.fill == "range":
+            array[...] = np.arange(array.size).reshape(array.shape)
         return array[()] if self.scalar else array
 
 

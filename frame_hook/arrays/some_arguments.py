@@ -1,0 +1,138 @@
+"""Rules of NumPy's functions that are called whole for some arguments, and inlined or split up for others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.arrays.reductions import array_argument
+from ufuse.frame_hook.arrays.scalars import scalar
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.rules import Rule, method, rule_for
+from ufuse.frame_hook.objects.values import described, is_none
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Array, Constant, Number, Symbol, Tuple
+from ufuse.graph.types import ArrayType
+
+NONE = Constant(None)
+
+
+def _whole(interpreter: Interpreter, name: str, *given: Symbol, **named: Symbol) -> Symbol:
+    return arrays.call_whole(interpreter.trace, name, given, named, may_raise=True)
+
+
+# Called whole where an argument is an array ----------------------------------------------------------------------
+
+
+@rule_for(np.histogram)
+def _histogram(interpreter: Interpreter, /, a: Symbol, *given: Symbol, **named: Symbol) -> Symbol:
+    """The edges that NumPy returns are the array of edges that it is given."""
+    found = _whole(interpreter, "numpy.histogram", a, *given, **named)
+    edges = interpreter.trace.look(given[0] if given else named.get("bins", NONE))
+    if not isinstance(edges, Array) or not isinstance(found, Tuple):
+        return found
+    return Tuple((found.items[0], edges))
+
+
+@rule_for(np.gradient)
+def _gradient(interpreter: Interpreter, f: Symbol, /, *places: Symbol, **named: Symbol) -> Symbol:
+    """Where places are given NumPy looks whether they are evenly spaced, and branches on it."""
+    values = interpreter.trace.look(f)
+    is_at_places = len(places) == 1 and isinstance(interpreter.trace.look(places[0]), Array)
+    if is_at_places and isinstance(values, Array) and values.type.ndim == 1:
+        return _whole(interpreter, "numpy.gradient", f, *places, **named)
+    implementation = Constant(np.gradient._implementation)  # type: ignore[attr-defined]
+    return interpreter.call(implementation, (f, *places), named)
+
+
+def _called(name: str) -> Rule:
+    def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+        return _whole(interpreter, name, *arguments, **keywords)
+
+    return rule
+
+
+# Written in Python, with views that repeat elements; and what NumPy's own code calls by another name.
+for _function in (np.tril_indices, np.triu_indices):
+    rule_for(_function)(_called(f"numpy.{_function.__name__}"))
+rule_for(np.concatenate.__wrapped__)(_called("numpy.concatenate"))  # type: ignore[attr-defined]
+
+
+# Results that go into an array -----------------------------------------------------------------------------------
+
+
+@method("ufunc.accumulate")
+def _accumulate(
+    interpreter: Interpreter,
+    of: Symbol,
+    /,
+    array: Symbol,
+    axis: Symbol | None = None,
+    dtype: Symbol | None = None,
+    out: Symbol | None = None,
+) -> Symbol:
+    ufunc = arrays.plain(interpreter.trace, of)
+    name = f"numpy.{ufunc.__name__}.accumulate"
+    if getattr(np, ufunc.__name__, None) is not ufunc:
+        raise GraphBreak("numpy-call", name)
+    named = {} if axis is None else {"axis": axis}
+    target = NONE if out is None else interpreter.trace.look(out)
+    if isinstance(target, Tuple) and len(target.items) == 1:
+        target = interpreter.trace.look(target.items[0])
+    if dtype is not None and not is_none(interpreter.trace.look(dtype)):
+        named["dtype"] = dtype
+    made = _whole(interpreter, name, array, **named)
+    return made if is_none(target) else _stored(interpreter, made, target, name)
+
+
+def _stored(interpreter: Interpreter, made: Symbol, out: Symbol, what: str) -> Symbol:
+    """`out`, which takes a result of its own dtype and shape."""
+    trace = interpreter.trace
+    if not isinstance(out, Array) or not isinstance(made, Array):
+        raise GraphBreak("numpy-call", f"{what} with out=")
+    if made.type.dtype != out.type.dtype or made.type.ndim != out.type.ndim:
+        raise GraphBreak("numpy-call", f"{what} with an out= of another type")
+    if not all(map(trace.sizes.equal, made.type.shape, out.type.shape)):
+        raise GraphBreak("eager-raises", f"{what} with an out= of another shape")
+    if out.buffer.visible:
+        trace.arrays.check_writable(out.buffer)
+    trace.store(out, trace.graph.value(made), "same_kind")
+    return out
+
+
+@method("sort")
+def _sort(
+    interpreter: Interpreter,
+    a: Symbol,
+    /,
+    axis: Symbol = Constant(-1),  # noqa: B008  it is immutable
+    kind: Symbol | None = None,
+) -> Symbol:
+    """`a.sort()`: of a whole array in place, of a part of one as a sorted copy that is stored."""
+    trace, array = interpreter.trace, array_argument(interpreter, a, "sort")
+    named = {"axis": axis} if kind is None else {"axis": axis, "kind": kind}
+    if array.buffer.visible:
+        trace.arrays.check_writable(array.buffer)
+    made = arrays.call_whole(trace, "numpy.sort", (array,), named)
+    _stored(interpreter, made, array, "numpy.ndarray.sort")
+    return NONE
+
+
+# Numbers ---------------------------------------------------------------------------------------------------------
+
+PYTHONS = {"b": "bool", "i": "int", "u": "int", "f": "float"}  # the number that an element becomes
+
+
+@method("item")
+def _item(interpreter: Interpreter, a: Symbol, /, *place: Symbol) -> Symbol:
+    """An element, or NumPy's number itself, as Python's."""
+    value = interpreter.trace.look(a)
+    if place and isinstance(value, Array):
+        key = place[0] if len(place) == 1 else Tuple(place)
+        return _item(interpreter, indexing.item(interpreter.trace, value, key))
+    if isinstance(value, Array):
+        return _whole(interpreter, "numpy.ndarray.item", value)
+    kind = value.node.type if isinstance(value, Number) else None
+    if not isinstance(kind, ArrayType) or kind.dtype.kind not in PYTHONS or place:
+        raise GraphBreak("numpy-call", f"item of {described(value)}")
+    return scalar(interpreter.trace, PYTHONS[kind.dtype.kind], value)

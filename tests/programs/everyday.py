@@ -1,0 +1,257 @@
+"""Programs of everyday NumPy: statistics with missing values, lists in the place of arrays, parts that tables have rows for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.support.recording import MODES
+from tests.support.registering import Programs
+
+PROGRAMS = Programs(backends=("numpy", "reference"), modes=MODES)
+GAPS = np.array([1.0, np.nan, -2.5, 4.0, np.nan, 0.5])
+RISING = np.array([0.0, 0.5, 1.0, 2.0, 4.0])
+
+
+def gaps():
+    """A vector, a table in C order and one in Fortran's, all with missing values."""
+    table = np.array([[1.0, np.nan, 3.0], [4.0, 5.0, np.nan]])
+    return GAPS.copy(), table, np.asfortranarray(table.astype("f4"))
+
+
+@PROGRAMS.whole(gaps)
+def missing_values(x, a, b):
+    return (
+        np.nanmean(x), np.nanstd(x), np.nanvar(x, ddof=1), np.nanmax(x), np.nanmin(x), np.nansum(x),
+        np.nanmedian(x), np.nanpercentile(x, 90), np.nanquantile(x, [0.1, 0.5]),
+        np.nanmean(a, axis=0), np.nanstd(b, axis=1, keepdims=True), np.nanmax(b, axis=-1), np.nanmedian(a, axis=1),
+        np.nanquantile(a, 0.5, axis=0), np.nanargmax(a, axis=0), np.nanargmin(x), np.nancumsum(a, axis=1),
+        np.nancumprod(x), (x - np.nanmean(x)) / np.nanstd(x),
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(lambda: (np.arange(6), np.arange(6).reshape(2, 3) * 1j))
+def nothing_missing(i, z):
+    return (
+        np.nanmean(i),
+        np.nanmax(i),
+        np.nanstd(i.astype(bool)),
+        np.nanmean(z, axis=0),
+        np.nanvar(z),
+        np.nanmedian(i),
+    )
+
+
+@PROGRAMS.either(lambda: (np.full(3, np.nan), np.zeros(0), np.zeros((0, 3))))
+def everything_missing(x, none, empty):
+    found = [np.nanmean(x), np.nanmax(x), np.nanmedian(x), np.nanstd(x)]
+    found += [np.nanmean(none), np.nanmedian(none), np.nanvar(empty, axis=0)]
+    for values in (x, none):
+        try:
+            found.append(np.nanargmax(values))
+        except ValueError as error:
+            found.append(str(error))
+    return found
+
+
+@PROGRAMS.either(lambda: (np.array([np.inf, -np.inf, np.nan]),))
+def infinities(x):
+    return np.nanmean(x), np.nanmedian(x), np.nanstd(x), np.nanpercentile(x, 50)
+
+
+@PROGRAMS.whole(lambda: (np.arange(4.0), np.arange(12.0).reshape(4, 3), RISING.copy()))
+def lists_as_arrays(x, a, s):
+    return (
+        np.concatenate(([0], np.cumsum(x), [len(x)])),
+        np.concatenate([x, [1, 2, 3]]),
+        np.vstack([a[0], a.mean(axis=0), [0, 1, 2]]),
+        np.hstack(([0.5], x)),
+        np.column_stack([x, [1, 2, 3, 4]]),
+        np.dot(a, [0.299, 0.587, 0.114]),
+        np.average(a, axis=1, weights=[1, 2, 3]),
+        np.average(a, axis=(0, 1)),
+        np.searchsorted(s, [0.5, 3.0]),
+        np.interp([0.25, 9.0], s, x[0] + s),
+        np.append(x, [1, 2]),
+        np.convolve(x, [0.25, 0.5, 0.25], mode="same"),
+        np.select([x < 1, x > 2], [-1.0, 1.0]),
+        np.inner(x, [1, 2, 3, 4]),
+    )
+
+
+@PROGRAMS.either(lambda: (np.arange(4.0), np.arange(12.0).reshape(4, 3), 2**70))
+def lists_that_do_not_fit(x, a, n):
+    found = []
+    for given in ([1, 2], [1, n, 3], [[1], [2, 3]]):
+        try:
+            found.append(np.dot(a, given))
+        except (ValueError, TypeError) as error:
+            found.append(str(error))
+    try:
+        found.append(np.average(a, axis=1, weights=[1, 2]))
+    except (ValueError, TypeError) as error:
+        found.append(str(error))
+    return found, np.concatenate(([0], x.astype("f4"))), np.append(x, [])
+
+
+@PROGRAMS.whole(lambda: (np.arange(9.0).reshape(3, 3) + np.eye(3), np.ones((2, 3, 3)) + np.eye(3)))
+def matrices(a, stack):
+    return (
+        np.linalg.cond(a),
+        np.linalg.cond(a, 1),
+        np.linalg.cond(stack),
+        np.linalg.matrix_rank(a),
+        np.linalg.matrix_rank(stack),
+        np.linalg.multi_dot([a, a, a[0]]),
+        np.vander(a[0], 4),
+        np.vander(a[0], increasing=True),
+    )
+
+
+@PROGRAMS.either(lambda: (np.arange(9.0).reshape(3, 3), np.array([[0.0, 1.0], [-1.0, 0.0]])))
+def eigenvalues(a, turn):
+    return np.linalg.eigvals(a @ a.T), np.linalg.eigvals(turn), np.linalg.eig(turn)[1]
+
+
+@PROGRAMS.whole(lambda: (np.sin(np.arange(20.0)), RISING - 2, np.cos(np.arange(20.0))))
+def counted(x, edges, y):
+    h, same_edges = np.histogram(x, bins=edges)
+    table, *_ = np.histogram2d(x, y, bins=4)
+    return (
+        h, same_edges is edges, np.histogram(x, [-1, 0, 1]), np.histogram(x, 4, (0, 1)), table,
+        np.histogram2d(x, y, [2, 3], [[-1, 1], [0, 1]]), np.gradient(y, x + np.arange(20)),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (np.sin(np.arange(20.0)), np.array([1.0, 0.0]), np.array([True, False])))
+def counted_otherwise(x, falling, flags):
+    try:
+        np.histogram(x, falling)
+    except ValueError as error:
+        return str(error), np.histogram(flags, 2), np.histogram(x, np.zeros(1))
+
+
+@PROGRAMS.whole(
+    lambda: (np.arange(6.0), np.arange(6.0) ** 2 + 1, np.stack([np.arange(6.0)] * 2, 1))
+)
+def fitted(x, y, both):
+    return (
+        np.polyfit(x, y, 1),
+        np.polyfit(x, y, deg=2, w=y),
+        np.polyfit(x, both, 1),
+        x - np.polyval(np.polyfit(x, y, 2), x),
+    )
+
+
+@PROGRAMS.either(lambda: (np.ones(4), np.arange(4.0), np.zeros(0)))
+def fitted_badly(x, y, none):
+    found = [np.polyfit(x, y, 2), np.polyfit(y, x, 1, full=True)]
+    try:
+        np.polyfit(none, none, 1)
+    except TypeError as error:
+        found.append(str(error))
+    return found
+
+
+@PROGRAMS.whole(
+    lambda: (
+        np.arange(9.0).reshape(3, 3),
+        np.asfortranarray(np.arange(9).reshape(3, 3)),
+        np.arange(3.0),
+    )
+)
+def sums_of_products(a, i, x):
+    return (
+        np.einsum("ij->j", a), np.einsum("ii", a), np.einsum("ij->", i), np.einsum("...j,j->...", a, x),
+        np.einsum("...j,j", a, x), np.einsum("ij,...j->...i", a, np.stack([x, x])), np.einsum("ij,ij->i", a, i),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (np.arange(9.0).reshape(3, 3), np.arange(3.0)))
+def sums_of_products_that_are_views(a, x):
+    diagonal = np.einsum("ii->i", a)
+    diagonal[0] = 7
+    try:
+        return a, np.einsum("ij->ji", a), np.einsum("ij,k", a, x), np.einsum("...ij,j->i", a, x)
+    except ValueError as error:
+        return a, str(error)
+
+
+@PROGRAMS.whole(
+    lambda: (np.arange(6.0), np.array([[True, False], [True, True]]), np.arange(8, dtype=np.uint8))
+)
+def arranged(x, flags, small):
+    return (
+        np.meshgrid(x, x[:2], sparse=True), np.meshgrid(x, x[:2], x[:3], sparse=True, indexing="ij"),
+        np.packbits(flags), np.packbits(flags, axis=1), np.unpackbits(small), np.unpackbits(small.reshape(2, 4), axis=0),
+        np.diff(x, prepend=0), np.diff(x, prepend=x[0], append=x[-1]), np.block([[flags, flags], [flags, ~flags]]),
+        np.ravel_multi_index((small % 2, small % 3), (2, 3)), np.i0(x),
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(lambda: (np.arange(12.0).reshape(3, 4), np.array([[1, 2], [1, 2], [0, 2]])))
+def halves(a, rows):
+    upper = np.triu_indices(3, 1)
+    return (
+        a[np.tril_indices(len(a), -1)],
+        upper,
+        a[upper],
+        np.unique(rows, axis=0),
+        np.setxor1d(rows[0], rows[2]),
+    )
+
+
+@PROGRAMS.whole(lambda: (np.arange(8.0) - 3, np.arange(8), np.arange(6.0).reshape(2, 3)))
+def methods_of_ufuncs(x, i, a):
+    return (
+        np.add.reduceat(x, [0, 2, 5]), np.maximum.reduceat(x, i[::2]), np.add.reduceat(a, [0, 1], axis=1),
+        np.logaddexp.reduce(x), np.hypot.reduce(a, axis=1), np.subtract.reduce(i), np.multiply.accumulate(a, axis=1),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (np.arange(8.0), np.array([3, 99])))
+def sections_that_do_not_exist(x, places):
+    try:
+        np.add.reduceat(x, places)
+    except IndexError as error:
+        return str(error), np.add.reduceat(x, places[:0])
+
+
+@PROGRAMS.whole(
+    lambda: (np.array([3.0, np.nan, -1.0, 2.0]), np.array([[3, 1], [2, 0]]), np.arange(6.0)[::-1])
+)
+def sorted_in_place(x, i, view):
+    y = x.copy()
+    y.sort()
+    i.sort(axis=0)
+    view[1:4].sort()
+    x.sort(kind="stable")
+    return y, i, x, view
+
+
+@PROGRAMS.whole(lambda: (np.array([2.0, 5.0, 1.0]), np.array([0, 2, 1])))
+def running_into_an_array(x, i):
+    y = np.empty_like(x)
+    found = np.multiply.accumulate(x, out=y)
+    np.maximum.accumulate(i, out=i)
+    return found is y, y, i
+
+
+@PROGRAMS.either(lambda: (np.array([2.0, 5.0, 1.0]), np.array([0, 2, 1]), np.zeros(2)))
+def running_into_another_type(x, i, short):
+    np.add.accumulate(i, out=x)
+    try:
+        np.add.accumulate(x, out=short)
+    except ValueError as error:
+        return x, str(error)
+
+
+@PROGRAMS.whole(lambda: (np.array([1.5, 2.5], "f4"), np.array([[1, 2], [3, 4]]), np.array([True])))
+def numbers_of_python(x, i, flags):
+    return (
+        x.sum().item(),
+        i.max().item(),
+        i[0, 1].item(),
+        i.item(0, 1),
+        flags.any().item(),
+        x[0].item() * 2,
+    )
