@@ -48,7 +48,10 @@ class Draft:
                 self._bind_sizes(node)
 
     def _bind_sizes(self, node: Node) -> None:
-        if isinstance(node.type, NumberType) and node.op is ops.INPUT:
+        is_number = node.op is ops.INPUT or str(
+            getattr(node.type, "value", "")
+        ) in node.attributes.get("sizes", ())
+        if isinstance(node.type, NumberType) and is_number:
             self.sizes.bind(node.type.value, node, None)
         elif isinstance(node.type, ArrayType):
             for axis, length in enumerate(node.type.shape):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.objects import classes
-from ufuse.frame_hook.trace.draft import OneArray
+from ufuse.frame_hook.objects.values import as_size
+from ufuse.frame_hook.trace.draft import OneArray, computation
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT
 from ufuse.frame_hook.trace.symbols import (
@@ -30,16 +31,19 @@ from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
-from ufuse.graph.types import ArrayType, NumberType, TupleType
+from ufuse.graph.types import ArrayType, NumberType, TupleType, Type, c_order
 from ufuse.graph.typing import infer
+from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.calls import makes_length, may_fail
 from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
+EXACT_OF_ONES = frozenset("divide subtract sqrt reciprocal".split())
 OWNERS = (Kind.MAP, Kind.CREATE, Kind.REDUCE)  # nodes whose results have memory of their own
 WARN_OF_NOTHING = frozenset(
     "mean median std var cov corrcoef average nanmean nanstd nanvar nanmedian".split()
 )
+FAIL_OF_NOTHING = frozenset({"argmax", "argmin"})
 LONGER_FIRST = {"numpy.convolve": "full", "numpy.correlate": "valid"}  # and their usual modes
 
 
@@ -106,9 +110,9 @@ def integer(trace: Trace, value: Size) -> Symbol:
     if isinstance(value, int):
         return Constant(value)
     if made := trace.sizes.are_made(value):
-        if str(value) not in trace.graph.long:
+        if not made <= trace.graph.long.keys():
             trace.sizes.refuse(made)
-        return Number(trace.graph.length(str(value)))
+        return Number(trace.graph.size_node(value))
     example = trace.sizes.example(value)
     if max(abs(example), *(abs(factor) for _, factor in value.terms)) >= LARGEST_INT:
         raise GraphBreak("operator", "arithmetic with very large numbers")
@@ -122,6 +126,38 @@ def elementwise(trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol]) -> Sy
     """The result of a ufunc, a new array."""
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
     return trace.graph.fresh(_ufunc_node(trace, ufunc, nodes))
+
+
+def store_where(
+    trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol], out: Symbol | None, mask: Array
+) -> Symbol:
+    """`ufunc(x, y, out=out, where=mask)`: elsewhere `out` keeps what it has, and ones are computed with.
+
+    Of ufuncs whose bits do not depend on which elements are computed together, and which raise no flag for ones.
+    """
+    name = ufunc.__name__
+    nodes = [node_of(trace, one) for one in operands]
+    kinds = [one.type.dtype for one in nodes if isinstance(one.type, ArrayType)]
+    is_plain = name in EXACT_OF_ONES and len(kinds) == len(nodes) and len(set(kinds)) == 1
+    if (
+        not is_plain
+        or kinds[0].char not in "fd"
+        or not isinstance(out, Array)
+        or mask.type.dtype.kind != "b"
+    ):
+        raise GraphBreak("numpy-call", f"numpy.{name} with where")
+    if out.type.dtype != kinds[0] or any(
+        one.type.shape != out.type.shape for one in (mask, *nodes)
+    ):  # type: ignore[union-attr]
+        raise GraphBreak("numpy-call", f"numpy.{name} with where")
+    if out.buffer.visible:
+        trace.arrays.check_writable(out.buffer)
+    graph = trace.graph
+    where, one = graph.value(mask), graph.constant(kinds[0].type(1))
+    given = tuple(graph.node(ops.WHERE, (where, node, one)) for node in nodes)
+    made = graph.node(ops.op_of(ufunc), given)
+    trace.store(out, graph.node(ops.WHERE, (where, made, graph.value(out))), "same_kind")
+    return out
 
 
 def _ufunc_node(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> Node:
@@ -211,29 +247,56 @@ def call_whole(
     may_raise: bool = False,
 ) -> Symbol:
     """A call of a NumPy function as one node, with a new array as its result."""
-    if "out" in (keywords or {}):
+    keywords = {
+        name: one for name, one in (keywords or {}).items() if not _is_no_output(trace, name, one)
+    }
+    if "out" in keywords:
         raise GraphBreak("numpy-call", f"{function} with out=")
     if function.rpartition(".")[2] in WARN_OF_NOTHING:
         _refuse_empty(trace, function, arguments)
     if function in LONGER_FIRST:
-        _refuse_shorter_first(trace, function, arguments, keywords or {})
+        _refuse_shorter_first(trace, function, arguments, keywords)
     inputs: list[Node] = []
     given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
     named = tuple(
-        (name, _keyword(trace, name, symbol, inputs)) for name, symbol in (keywords or {}).items()
+        (name, _keyword(trace, name, symbol, inputs)) for name, symbol in keywords.items()
     )
     attributes: dict[str, Any] = {"function": function, "arguments": given, "keywords": named}
     made = _made_length(trace, function, inputs) if makes_length(function) else None
     if made is not None:
         attributes["sizes"] = (made,)
     fails = may_raise and may_fail(function)
+    if fails and function.rpartition(".")[2] in FAIL_OF_NOTHING and not keywords:
+        fails = not _has_elements(trace, [trace.look(one) for one in arguments])
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
     is_tuple = isinstance(node.type, TupleType)
     items = _items(trace, node) if is_tuple else [node]
     if made is not None:
-        trace.graph.long.setdefault(made, next(one for one in items if _is_as_long(one, made)))
+        for one in (one for one in items if _is_as_long(one, made)):
+            trace.graph.note_length(made, one)
+    for one in items:
+        assure_layout(trace, one.type)
     found = tuple(map(trace.graph.fresh, items))
     return Tuple(found) if is_tuple else found[0]
+
+
+def _is_no_output(trace: Trace, name: str, symbol: Symbol) -> bool:
+    """Whether it is `out=None`."""
+    value = trace.look(symbol) if name == "out" else None
+    return isinstance(value, Constant) and value.value is None
+
+
+def assure_layout(trace: Trace, type_: Type) -> None:
+    """Check that a length that values decide is not 1 or 0 where strides, and so what follows, depend on it.
+
+    That is anywhere but along the slowest axis of an array in C order.
+    """
+    if not isinstance(type_, ArrayType) or type_.ndim < 2:
+        return
+    first = 1 if type_.order == c_order(type_.ndim) else 0
+    for length in type_.shape[first:]:
+        if trace.sizes.are_made(length) and not trace.sizes.decide("gt", length, 1):
+            raise GraphBreak("size", "an axis of an array")
 
 
 def _items(trace: Trace, node: Node) -> list[Node]:
@@ -260,10 +323,53 @@ def _made_length(trace: Trace, function: str, inputs: Sequence[Node]) -> str | N
     most = total(max(shapes, key=len)) if shapes else 1
     if function not in OF_MASK or not inputs:
         return trace.sizes.made("an array", most)
-    mask = inputs[OF_MASK[function]]
+    mask = computation(inputs[OF_MASK[function]])
     if mask not in trace.graph.picked:
         trace.graph.picked[mask] = trace.sizes.made("what a mask picks", most)
     return trace.graph.picked[mask]
+
+
+MOST_MADE = 2**24  # elements along an axis of a new array whose length only values decide
+
+
+def length_of(trace: Trace, symbol: Symbol) -> Size | None:
+    """A whole number that says how long something is to be; None for all else."""
+    symbol = trace.look(symbol)
+    known = as_size(symbol)
+    if known is not None:
+        return known
+    type_ = symbol.node.type if isinstance(symbol, Number) else None
+    if isinstance(type_, NumberType) and type_.kind == "int":
+        if type_.value is not None:
+            return type_.value
+    elif not (isinstance(type_, ArrayType) and type_.scalar and type_.dtype.kind in "iu"):
+        return None
+    given = (symbol, Constant(MOST_MADE))
+    return computed_size(trace, "amount", given, "a computed length", 0)
+
+
+def computed_size(
+    trace: Trace,
+    function: str,
+    arguments: Sequence[Symbol],
+    text: str,
+    most: Size,
+    *,
+    may_raise: bool = True,
+) -> Size:
+    """A size that a function of `graph.typing.bounds` gives; `most` is what it may be, for estimates."""
+    inputs: list[Node] = []
+    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
+    name = BOUNDS + function
+    key = (name, given, *inputs)
+    made = trace.graph.computed.get(key)
+    if made is None:
+        made = trace.graph.computed[key] = trace.sizes.made(text, most)
+    attributes = {"function": name, "arguments": given, "keywords": (), "sizes": (made,)}
+    fails = may_raise and may_fail(name)
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
+    trace.graph.note_length(made, node)
+    return size.symbol(made)
 
 
 def call_writing(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
@@ -283,6 +389,14 @@ def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> N
     for symbol in map(trace.look, arguments):
         if isinstance(symbol, Array) and trace.sizes.decide("eq", total(symbol.type.shape), 0):
             raise GraphBreak("numpy-call", f"{function} of an empty array")
+
+
+def _has_elements(trace: Trace, arguments: Sequence[Symbol]) -> bool:
+    """Whether the one argument is an array that has elements, whatever the values are."""
+    if len(arguments) != 1 or not isinstance(arguments[0], Array):
+        return False
+    count = total(arguments[0].type.shape)
+    return not trace.sizes.are_made(count) and not trace.sizes.decide("eq", count, 0)
 
 
 def _refuse_shorter_first(

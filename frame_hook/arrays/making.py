@@ -20,7 +20,7 @@ from ufuse.frame_hook.interpreter.rules import Positional, Rule, method, rule_fo
 from ufuse.frame_hook.objects.values import as_size, described, is_none
 from ufuse.frame_hook.trace.layouts import MOST_BYTES
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, List, Slice, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import Array, Constant, List, Number, Slice, Symbol, Tuple
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
@@ -45,7 +45,7 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
     shape = []
     for part in parts:
         looked_at = trace.look(part)
-        expression = as_size(looked_at)
+        expression = arrays.length_of(trace, looked_at)
         if expression is None or arrays.is_bool(looked_at):
             raise GraphBreak("numpy-call", f"a shape with {described(part)}")
         if trace.sizes.decide("lt", expression, 0):
@@ -65,6 +65,8 @@ def _order_argument(interpreter: Interpreter, symbol: Symbol | None, ndim: int) 
 def check_bytes(interpreter: Interpreter, shape: tuple[Size, ...], dtype: np.dtype) -> None:
     """Guard that an array is not too large for memory: NumPy raises MemoryError even if nothing reads the array."""
     count = arrays.total([dimension for dimension in shape if dimension != 0])
+    if interpreter.trace.sizes.are_made(count):
+        return  # none of these lengths is large, and what is made is made by NumPy
     if interpreter.trace.sizes.decide("gt", count, MOST_BYTES // dtype.itemsize):
         raise GraphBreak("eager-raises", "MemoryError: no memory for an array of that size")
 
@@ -94,7 +96,9 @@ def _created(
     elif kind is None:
         kind = np.dtype(np.float64)
     attributes = {"shape": sizes, "dtype": kind, "order": axes}
-    return trace.graph.fresh(trace.graph.node(op, inputs, attributes))
+    node = trace.graph.node(op, inputs, attributes)
+    arrays.assure_layout(trace, node.type)
+    return trace.graph.fresh(node)
 
 
 def _create(op: Op) -> Rule:
@@ -184,6 +188,13 @@ def _ndarray(
 @rule_for(np.arange)
 def _arange(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
     trace = interpreter.trace
+    if len(arguments) == 1 and isinstance(end := trace.look(arguments[0]), Number):
+        type_ = end.node.type
+        if isinstance(type_, NumberType) or type_ == ArrayType(np.dtype(int), (), (), scalar=True):
+            length = arrays.length_of(trace, end)
+            if str(length) in trace.graph.long:
+                node = trace.graph.long[str(length)]
+                arguments = (Number(node) if isinstance(node.type, NumberType) else end,)
     result = arrays.call_whole(trace, "numpy.arange", arguments, keywords, may_raise=True)
     if isinstance(result, Array) and not trace.sizes.decide("ge", result.type.shape[0], 0):
         raise GraphBreak("numpy-call", "numpy.arange that ends before it begins")

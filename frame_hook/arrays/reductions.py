@@ -188,6 +188,8 @@ def _reduction_rule(op: Op, code: Any, name: str, dtype: np.dtype | None, *, met
 
     def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         given = _bound(signature, arguments, keywords, what)
+        if not method and isinstance(interpreter.trace.look(given.get("where", NONE)), Array):
+            return arrays.call_whole(interpreter.trace, what, arguments, keywords, may_raise=True)
         if dtype is not None:
             _refuse_others(given, "a axis out keepdims where", what)
         array = interpreter.trace.look(given.pop("a"))

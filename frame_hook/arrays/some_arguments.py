@@ -15,6 +15,17 @@ from ufuse.frame_hook.trace.symbols import Array, Constant, Number, Symbol, Tupl
 from ufuse.graph.types import ArrayType
 
 NONE = Constant(None)
+# Of whole numbers these neither raise nor warn.
+QUIET = (
+    np.add,
+    np.subtract,
+    np.multiply,
+    np.maximum,
+    np.minimum,
+    np.bitwise_and,
+    np.bitwise_or,
+    np.bitwise_xor,
+)
 
 
 def _whole(interpreter: Interpreter, name: str, *given: Symbol, **named: Symbol) -> Symbol:
@@ -25,24 +36,24 @@ def _whole(interpreter: Interpreter, name: str, *given: Symbol, **named: Symbol)
 
 
 @rule_for(np.histogram)
-def _histogram(interpreter: Interpreter, /, a: Symbol, *given: Symbol, **named: Symbol) -> Symbol:
+def _histogram(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
     """The edges that NumPy returns are the array of edges that it is given."""
-    found = _whole(interpreter, "numpy.histogram", a, *given, **named)
-    edges = interpreter.trace.look(given[0] if given else named.get("bins", NONE))
+    found = _whole(interpreter, "numpy.histogram", *arguments, **keywords)
+    bins = arguments[1] if len(arguments) > 1 else keywords.get("bins", NONE)
+    edges = interpreter.trace.look(bins)
     if not isinstance(edges, Array) or not isinstance(found, Tuple):
         return found
     return Tuple((found.items[0], edges))
 
 
 @rule_for(np.gradient)
-def _gradient(interpreter: Interpreter, f: Symbol, /, *places: Symbol, **named: Symbol) -> Symbol:
+def _gradient(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
     """Where places are given NumPy looks whether they are evenly spaced, and branches on it."""
-    values = interpreter.trace.look(f)
-    is_at_places = len(places) == 1 and isinstance(interpreter.trace.look(places[0]), Array)
-    if is_at_places and isinstance(values, Array) and values.type.ndim == 1:
-        return _whole(interpreter, "numpy.gradient", f, *places, **named)
+    given = [interpreter.trace.look(one) for one in arguments]
+    if len(given) == 2 and all(isinstance(one, Array) and one.type.ndim == 1 for one in given):
+        return _whole(interpreter, "numpy.gradient", *arguments, **keywords)
     implementation = Constant(np.gradient._implementation)  # type: ignore[attr-defined]
-    return interpreter.call(implementation, (f, *places), named)
+    return interpreter.call(implementation, arguments, keywords)
 
 
 def _called(name: str) -> Rule:
@@ -98,6 +109,49 @@ def _stored(interpreter: Interpreter, made: Symbol, out: Symbol, what: str) -> S
         trace.arrays.check_writable(out.buffer)
     trace.store(out, trace.graph.value(made), "same_kind")
     return out
+
+
+@method("ufunc.at")
+def _at(
+    interpreter: Interpreter,
+    of: Symbol,
+    /,
+    a: Symbol,
+    indices: Symbol,
+    b: Symbol | None = None,
+) -> Symbol:
+    """`ufunc.at(a, indices, b)` of a whole array: NumPy looks at the places before it writes.
+
+    It warns behind its writes, where plain Python could no longer begin anew: so an array that the program can see is
+    of a dtype of which nothing warns.
+    """
+    trace, array = interpreter.trace, array_argument(interpreter, a, "ufunc.at")
+    ufunc, value = arrays.plain(trace, of), NONE if b is None else trace.look(b)
+    name, graph = f"numpy.{ufunc.__name__}.at", trace.graph
+    dtype = array.type.dtype
+    is_alike = (
+        isinstance(value, Array) and value.type.dtype == dtype and value.buffer is not array.buffer
+    )
+    if (
+        getattr(np, ufunc.__name__, None) is not ufunc
+        or array.path
+        or array.buffer.frozen is not None
+    ):
+        raise GraphBreak("numpy-call", name)
+    if not is_alike and not indexing.goes_into(trace, value, dtype):
+        raise GraphBreak("numpy-call", f"{name} of such values")
+    is_quiet = dtype.kind in "iub" and ufunc in QUIET
+    if (
+        graph.first_write is not None
+        or graph.in_late_side
+        or (array.buffer.visible and not is_quiet)
+    ):
+        raise GraphBreak("raise-after-write", name)
+    if array.buffer.visible:
+        trace.arrays.check_writable(array.buffer)
+    key = indexing.picking_key(trace, array, indices)
+    arrays.call_writing(trace, name, (array, key, value))
+    return NONE
 
 
 @method("sort")

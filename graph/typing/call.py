@@ -130,8 +130,11 @@ class Rule:
         0,
     )  # arguments that say how much memory it takes: never tried at their value
     counted: int = 1  # what stands for these in a sample
+    keys: tuple[int, ...] = ()  # arguments in which 0 stands for a known place
     fails: bool = True  # it may raise, for some values or sizes that the types allow
     makes: bool = False  # a length of its result follows from values
+    asks: bool = True  # NumPy is asked about samples
+    is_size: bool = False  # its result is such a number itself
     warns: bool = False  # its Python code may warn, in place of which it is made to raise
     # Arguments, by place or name, in whose place a list is to NumPy the array that it makes of it.
     lists: tuple[int | str, ...] = ()

@@ -41,6 +41,16 @@ def _counted(argument: Argument, value: int = 1) -> Argument:
     return Constant(value) if type_.kind == "int" else type_
 
 
+def _first_place(argument: Argument) -> Argument:
+    """A key with 0 in the place of whole numbers that are known: a sample has few elements."""
+    if isinstance(argument, Sequenced):
+        return Sequenced(argument.kind, tuple(map(_first_place, argument.items)))
+    if isinstance(argument, Constant) and type(argument.value) is tuple:
+        return Constant(tuple(0 if type(one) is int else one for one in argument.value))
+    is_place = isinstance(argument, Constant) and type(argument.value) is int
+    return Constant(0) if is_place else argument
+
+
 def _listed(argument: Argument, facts: Facts) -> Argument:
     """The array that NumPy makes of a list; another argument as it is."""
     is_list = isinstance(argument, Sequenced) or (
@@ -92,6 +102,8 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
     if "dtype" in keywords:
         _check_dtype(call.constant(len(arguments), "dtype"), operands)
     shapes = rule.shape(call)
+    if rule.is_size:
+        return NumberType("int", call.made())
     ignored = set(keywords) - call.asked - NO_MATTER
     if ignored:
         raise CannotInfer(f"{name} with {', '.join(sorted(ignored))}=")
@@ -103,6 +115,8 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
     keywords = {
         key: _counted(a, rule.counted) if key in COUNTS else a for key, a in keywords.items()
     }
+    for at in rule.keys:
+        samples[at] = _first_place(samples[at])
     for place in rule.lists:
         if isinstance(place, str) and place in keywords:
             keywords[place] = _listed(keywords[place], facts)
@@ -112,7 +126,7 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
         samples[0] = _listed_items(samples[0], facts)
     patterns = [_pattern(a, fill) for a, fill in zip(samples, fills, strict=False)]
     named = [(key, _pattern(value)) for key, value in keywords.items()]
-    sampled = ask(function_named(name), patterns, named)
+    sampled = ask(function_named(name), patterns, named) if rule.asks else NothingType()
     if written:
         new = [
             operands[k].type if isinstance(operands[k], Constant) else operands[k] for k in written

@@ -25,7 +25,7 @@ from ufuse.graph.typing.call import (
     nested_shape,
 )
 from ufuse.graph.typing.counting import COUNTING
-from ufuse.graph.typing.gathering import GATHERING
+from ufuse.graph.typing.gathering import GATHERING, put
 from ufuse.graph.typing.matrices import MATRICES
 from ufuse.graph.typing.missing import MISSING
 from ufuse.graph.typing.raising import raising
@@ -84,6 +84,20 @@ def _reduce(keepdims: int, first: str = "a") -> ShapeRule:
     def shape(call: Call) -> Shape:
         kept = bool(call.constant(keepdims, "keepdims", default=False))
         return reduced(call.shape(0, first), call.constant(1, "axis"), kept)
+
+    return shape
+
+
+def _chosen(keepdims: int) -> ShapeRule:
+    """As `_reduce`, of the elements that `where=` says, which has the array's shape."""
+
+    def shape(call: Call) -> Shape:
+        source, mask = call.shape(0, "a"), call.shape(BY_NAME, "where")
+        if len(mask) != len(source) or not all(
+            same(a, b, call.facts) for a, b in zip(mask, source, strict=True)
+        ):
+            raise CannotInfer(f"{call.name} with where= of another shape")
+        return _reduce(keepdims)(call)  # type: ignore[return-value]
 
     return shape
 
@@ -195,8 +209,13 @@ def _take(call: Call) -> Shape:
 
 
 def _repeat(call: Call) -> Shape:
-    source, repeats = call.shape(0, "a"), call.size(1, "repeats")
-    axis = call.constant(2, "axis")
+    source, axis = call.shape(0, "a"), call.constant(2, "axis")
+    given = call.argument(1, "repeats")
+    if given is not None and nested_shape(given, call.name, call.facts):
+        if axis is None and len(source) == 1:
+            return (call.made(),)
+        raise CannotInfer(f"{call.name} of more than a vector")
+    repeats = call.size(1, "repeats")
     if axis is None:
         return (count(source) * repeats,)
     axis = the_axis(axis, len(source))
@@ -464,8 +483,8 @@ CALLS: dict[str, Rule] = {
     # joining and choosing
     "numpy.take":              Rule(_take, fill=("one", "zero")),
     "numpy.ndarray.take":      Rule(_take, fill=("one", "zero")),
-    "numpy.repeat":            Rule(_repeat, counts=(1, 2)),
-    "numpy.ndarray.repeat":    Rule(_repeat, counts=(1, 2)),
+    "numpy.repeat":            Rule(_repeat, counts=(1, 2), makes=True, lists=(1, "repeats")),
+    "numpy.ndarray.repeat":    Rule(_repeat, counts=(1, 2), makes=True),
     "numpy.clip":              Rule(_broadcast),
     "numpy.ndarray.clip":      Rule(_broadcast),
     "numpy.round":             Rule(_same),
@@ -500,6 +519,12 @@ CALLS: dict[str, Rule] = {
     "numpy.ptp":               Rule(_reduce(3)),
     "numpy.percentile":        Rule(_quantile),
     "numpy.quantile":          Rule(_quantile),
+    "numpy.sum":               Rule(_chosen(4)),
+    "numpy.prod":              Rule(_chosen(4)),
+    "numpy.max":               Rule(_chosen(3)),
+    "numpy.min":               Rule(_chosen(3)),
+    "numpy.any":               Rule(_chosen(3)),
+    "numpy.all":               Rule(_chosen(3)),
     "numpy.count_nonzero":     Rule(_reduce(9), fails=False),
     # comparisons as a whole
     "numpy.isclose":           Rule(_close),
@@ -552,6 +577,7 @@ METHODS = {  # of ufuncs
     "accumulate": Rule(_accumulated),
     "outer": Rule(_ufunc_outer),
     "reduce": Rule(_reduced_by_ufunc),
+    "at": Rule(put, fill=("one", "zero"), keys=(1,), writes=True),
     "reduceat": Rule(_sections, fill=("one", "zero"), lists=(1,)),
 }
 

@@ -5,7 +5,8 @@ Such a length is a symbol of the node's own, named by its attribute `sizes`.
 
 from __future__ import annotations
 
-from ufuse.graph.types import ArrayType
+from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, shape_of
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import Shape, same, the_axis
@@ -149,6 +150,18 @@ def _length(call: Call) -> Shape:
     return ()
 
 
+def _number(call: Call) -> Shape:
+    """A whole number that says where a part begins, or how long something is."""
+    for argument in call.arguments:
+        is_none = isinstance(argument, Constant) and argument.value is None
+        type_ = argument.type if isinstance(argument, Constant) else argument
+        is_whole = isinstance(type_, NumberType) and type_.kind == "int"
+        is_numpys = isinstance(type_, ArrayType) and type_.scalar and type_.dtype.kind in "iu"
+        if not (is_none or is_whole or is_numpys):
+            raise CannotInfer(f"{call.name} of other things than whole numbers")
+    return ()
+
+
 # fmt: off
 COUNTING: dict[str, Rule] = {
     "numpy.ndarray.__getitem__": Rule(_masked, makes=True, fails=False),
@@ -165,6 +178,10 @@ COUNTING: dict[str, Rule] = {
     "numpy.setdiff1d":           Rule(_of_sets, makes=True),
     "numpy.setxor1d":            Rule(_of_sets, makes=True),
     "numpy.linalg.lstsq":        Rule(_least_squares, makes=True),
+    BOUNDS + "place":          Rule(_number, makes=True, is_size=True),
+    BOUNDS + "begin":          Rule(_number, makes=True, is_size=True, fails=False),
+    BOUNDS + "extent":         Rule(_number, makes=True, is_size=True, fails=False),
+    BOUNDS + "amount":         Rule(_number, makes=True, is_size=True),
     "builtins.len":              Rule(_length, fails=False),
 }
 # fmt: on

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tests.support.recording import MODES
@@ -255,3 +257,120 @@ def numbers_of_python(x, i, flags):
         flags.any().item(),
         x[0].item() * 2,
     )
+
+
+@PROGRAMS.whole(
+    lambda: (np.array([7, -3, 4]), np.array([2.5, np.nan, -1.25]), np.arange(6).reshape(2, 3))
+)
+def two_results(i, x, a):
+    q, r = divmod(i, 2)
+    m, e = np.frexp(x)
+    return q, r, np.divmod(x, 0.5), np.modf(x), np.ldexp(m, e), divmod(7, i), np.divmod(a, i)
+
+
+@PROGRAMS.either(lambda: (np.array([7, -3, 0]), np.array([2.5, 0.0, -1.25])))
+def two_results_with_warnings(i, x):
+    return (
+        divmod(i, i),
+        np.divmod(x, x),
+        np.divmod(1.0, x[1]),
+        divmod(x[0], 2),
+        np.frexp(x[0]),
+        np.divmod(x, 2, x.copy()),
+    )
+
+
+@PROGRAMS.whole(lambda: (np.arange(7.0), 3, np.arange(20.0).reshape(4, 5)))
+def sizes_divided(x, n, a):
+    h, w = a.shape
+    return (
+        math.ceil(len(x) / 2), math.floor(len(x) / n), int(len(x) / 2), math.trunc(w / 2), x[: int(len(x) / 2)],
+        np.mgrid[0:h, 0:w], np.mgrid[1:h, 2:7:2], np.ogrid[0:h, :w], a[: h // 2 * 2, : w // 2 * 2].reshape(h // 2, 2, w // 2, 2).sum(axis=(1, 3)),
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(lambda: (np.arange(3.0), np.ones(3, "f4"), np.arange(6.0).reshape(2, 3)))
+def columns_and_rows(x, y, a):
+    return (
+        np.c_[x, y], np.r_[0, x, 7], np.r_[x, y], np.c_[np.ones(len(x)), a.T], np.r_[1:4, x], np.array(x, ndmin=2),
+        np.array(x, ndmin=3, copy=None).base is x, np.array(2.5, ndmin=1), np.r_["0,2", x, y],
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(lambda: (np.arange(12.0).reshape(3, 4), np.arange(3)))
+def flat_elements(a, i):
+    part = a.flat[2:5]
+    part[0] = -1.0
+    return a, part, a.flat[5], a.flat[-1], i.flat[::-1], (a + 1).flat[:]
+
+
+@PROGRAMS.either(lambda: (np.arange(12.0).reshape(3, 4).T, np.arange(3)))
+def flat_elements_of_other_layouts(a, i):
+    try:
+        a.flat[99]
+    except IndexError as error:
+        return a.flat[2:5], a.flat[7], i.flat[[0, 1]], str(error)
+
+
+@PROGRAMS.whole(
+    lambda: (
+        np.array([1.0, -2.0, 0.0]),
+        np.array([0.0, 4.0, 0.0]),
+        np.array([2.0, np.inf, 5.0], "f4"),
+    )
+)
+def divided_where_it_can_be(x, y, small):
+    out = np.full_like(x, -1.0)
+    found = np.divide(x, y, out=out, where=y != 0)
+    root = np.sqrt(x, out=np.zeros_like(x), where=x > 0)
+    np.reciprocal(small, out=small, where=small < 3)
+    return (
+        found is out,
+        out,
+        root,
+        np.divide(x, x, out=x, where=x != 0),
+        small,
+        np.subtract(x, y, where=y > 0, out=y),
+    )
+
+
+@PROGRAMS.either(lambda: (np.array([1.0, -2.0, 0.0]), np.array([0.0, 4.0, 0.0])))
+def divided_where_it_cannot_be(x, y):
+    out = np.zeros(3)
+    np.divide(x, y, out=out, where=x != 5)
+    np.log(x, out=out, where=x > 0)
+    np.divide(x, 2, out=out, where=y > 0)
+    np.divide(x, y, out=out, where=(y > 0)[:1])
+    return out, np.divide(x, y, out=np.zeros((2, 3)), where=y != 0)
+
+
+@PROGRAMS.whole(
+    lambda: (np.arange(6.0).reshape(2, 3), np.array([[True, False, True], [False, True, True]]))
+)
+def reduced_where(a, mask):
+    return (
+        np.sum(a, where=mask), np.sum(a, axis=0, where=mask), np.max(a, where=mask, initial=-1), np.any(a, where=mask),
+        np.prod(a, axis=1, where=mask, keepdims=True),
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(lambda: (np.arange(4.0), np.array([0, 2, 1, 0])))
+def repeated(x, often):
+    return (
+        np.repeat(x, often),
+        x.repeat(often) * 2,
+        np.repeat(x, 2),
+        np.repeat(x, [1, 0, 2, 0]),
+        np.around(x, 1, out=None),
+    )
+
+
+@PROGRAMS.either(lambda: (np.arange(4.0), np.array([0, -2, 1, 0])))
+def repeated_wrongly(x, often):
+    found = []
+    for times in (often, often[:2], -1):
+        try:
+            found.append(np.repeat(x, times))
+        except ValueError as error:
+            found.append(str(error))
+    return found, np.repeat(x.reshape(2, 2), [1, 2], axis=0)
