@@ -14,7 +14,7 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.size import Expression, symbols
 from ufuse.graph.types import Span
 
-NAMING = ("index", "shape", "length", "value", "path")  # attributes with sizes in them
+NAMING = ("index", "shape", "length", "widths", "value", "path")  # attributes with sizes in them
 
 
 def makers(graph: Graph) -> dict[str, Node]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from operator import attrgetter, methodcaller
 from typing import Any
 
+from numpy.lib.stride_tricks import sliding_window_view
+
 from ufuse.backends.planning.keys import NotConstant, Sizes, constant_key, symbols_in
 from ufuse.backends.planning.steps import Plan, Step
 from ufuse.graph import ops
@@ -189,6 +191,9 @@ class Draft:
         if name == "diagonal":
             offset, axes = attributes["offset"], attributes["axes"]
             return self.call(methodcaller("diagonal", offset, *axes), slot)
+        if name == "windows":
+            widths, axes = self.size(tuple(attributes["widths"])), self.constant(attributes["axes"])
+            return self.call(sliding_window_view, slot, widths, axes)
         if name == "retype":
             return self.call(methodcaller("view", attributes["dtype"]), slot)
         return self.call(self.view_calls.reshape, slot, self.size(tuple(attributes["shape"])))

@@ -374,6 +374,37 @@ def _diagonal(
     return interpreter.trace.graph.view(array, ops.DIAGONAL, attributes)
 
 
+@rule_for(np.lib.stride_tricks.sliding_window_view)
+def _windows_of(
+    interpreter: Interpreter, /, x: Symbol, window_shape: Symbol, axis: Symbol = NONE
+) -> Symbol:
+    """`sliding_window_view(x, window_shape)`: a view that is not written through, where there are several windows."""
+    trace = interpreter.trace
+    array = array_argument(interpreter, x, "sliding_window_view")
+    given = trace.look(window_shape)
+    parts = given.items if isinstance(given, Tuple | List) else (given,)
+    widths = [as_size(trace.look(one)) for one in parts]
+    is_all = is_none(trace.look(axis))
+    axes = (
+        tuple(range(array.type.ndim))
+        if is_all
+        else axes_argument(interpreter, axis, array.type.ndim)
+    )
+    if axes is None or len(axes) != len(widths):
+        raise GraphBreak("numpy-call", "sliding_window_view with these arguments")
+    for along, width in zip(axes, widths, strict=True):
+        length = array.type.shape[along]
+        if (
+            width is None
+            or trace.sizes.decide("lt", width, 2)
+            or trace.sizes.decide("le", length, width)
+        ):
+            raise GraphBreak(
+                "numpy-call", "sliding_window_view with one window, or of such a width"
+            )
+    return trace.graph.view(array, ops.WINDOWS, {"widths": tuple(widths), "axes": axes})
+
+
 @method("view")
 def _view(
     interpreter: Interpreter,

@@ -313,7 +313,8 @@ def _statistic(name: str, *, method: bool) -> Rule:
         least = arrays.plain(trace, ddof) if name != "mean" else 0
         if type(least) is not int or trace.sizes.decide("le", count, max(least, 0)):
             raise GraphBreak("eager-raises", "RuntimeWarning: Mean of empty slice")
-        if array.type.dtype != np.float64 or set(given) - {"axis", "keepdims"}:
+        is_plain = array.type.dtype == np.float64 and not set(given) - {"axis", "keepdims"}
+        if not is_plain or (array.type.order is None and name != "mean"):
             return arrays.call_whole(trace, what, arguments, keywords, may_raise=True)
         if name == "mean":
             with trace.graph.warned_at(place("reduce")):

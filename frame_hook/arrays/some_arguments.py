@@ -56,6 +56,12 @@ def _gradient(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbo
     return interpreter.call(implementation, arguments, keywords)
 
 
+@rule_for(np.linalg.eig, np.linalg.eigvals)
+def _eigenvalues(_: Interpreter, /, *arguments: Symbol) -> Symbol:
+    """Nothing: values decide the dtype of what NumPy gives."""
+    raise GraphBreak("numpy-call", "numpy.linalg.eig, which is real or complex by its values,")
+
+
 def _called(name: str) -> Rule:
     def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         return _whole(interpreter, name, *arguments, **keywords)

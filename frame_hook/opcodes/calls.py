@@ -181,8 +181,6 @@ def _call_dispatcher(
 ) -> Symbol:
     """A NumPy function behind `__array_function__`: its implementation runs, where no argument overrides it."""
     name = f"{function.__module__}.{function.__name__}"
-    if name in infer.REFUSED:
-        raise GraphBreak("numpy-call", f"{name} ({infer.REFUSED[name]})")
     if name in infer.CALLS:
         made = arrays.call_whole(interpreter.trace, name, arguments, dict(keywords), may_raise=True)
         if name not in NAMED_RESULTS or not isinstance(made, Tuple):

@@ -228,7 +228,9 @@ class Draft:
         if buffer.frozen is not None:
             raise buffer.frozen
         if is_read_only(target):
-            raise GraphBreak("eager-raises", "writing to a diagonal, which is read-only,")
+            raise GraphBreak(
+                "eager-raises", "writing to a diagonal or to windows, which is read-only,"
+            )
         path = tuple((name, dict(attributes)) for name, attributes in target.path)
         made = self.node(ops.STORE, (buffer.version, value), {"path": path, "casting": casting})
         self.replace(buffer, made)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
@@ -127,6 +128,11 @@ def _part(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
 
 def _diagonal(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
     return inputs[0].diagonal(node.attributes["offset"], *node.attributes["axes"])
+
+
+def _windows(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
+    widths = tuple(evaluate(width, bindings) for width in node.attributes["widths"])
+    return sliding_window_view(inputs[0], widths, node.attributes["axes"])
 
 
 def _retype(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
@@ -293,6 +299,7 @@ BY_NAME: dict[str, Rule] = {
     "reshape":   _reshape,
     "part":      _part,
     "diagonal":  _diagonal,
+    "windows":   _windows,
     "retype":    _retype,
 }
 # fmt: on

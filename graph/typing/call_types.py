@@ -11,7 +11,16 @@ from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Typ
 from ufuse.graph.typing.call import Argument, Call, Sequenced, nested_shape
 from ufuse.graph.typing.calls import COUNTS, NO_MATTER, function_named, rule_for
 from ufuse.graph.typing.counting import LENGTH
-from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, ask, group, pattern
+from ufuse.graph.typing.sample import (
+    CannotInfer,
+    Constant,
+    Facts,
+    Operand,
+    ask,
+    group,
+    ordered_for,
+    pattern,
+)
 from ufuse.graph.typing.shapes import Shape
 
 
@@ -124,6 +133,8 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
             samples[place] = _listed(samples[place], facts)
     if rule.items and samples:
         samples[0] = _listed_items(samples[0], facts)
+    results = shapes if isinstance(shapes, list) else [shapes]
+    samples = [ordered_for(a, *results) if isinstance(a, ArrayType) else a for a in samples]
     patterns = [_pattern(a, fill) for a, fill in zip(samples, fills, strict=False)]
     named = [(key, _pattern(value)) for key, value in keywords.items()]
     sampled = ask(function_named(name), patterns, named) if rule.asks else NothingType()

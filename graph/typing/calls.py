@@ -555,8 +555,6 @@ REFUSED: dict[str, str] = {
     "numpy.ndarray.tolist":  "its result is a list",
     "numpy.ndarray.tobytes": "its result is bytes",
     "numpy.ndarray.resize":  "it moves the array's memory",
-    "numpy.linalg.eig":      "whether it is real or complex depends on values",
-    "numpy.linalg.eigvals":  "whether it is real or complex depends on values",
 }
 # fmt: on
 COUNTS = {
