@@ -16,6 +16,7 @@ import numpy as np
 from ufuse.frame_hook.arrays import arrays, indexing
 from ufuse.frame_hook.arrays.reductions import NO_VALUE, reduction
 from ufuse.frame_hook.arrays.scalars import scalar
+from ufuse.frame_hook.arrays.warned import line_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.objects.values import is_none
@@ -122,9 +123,11 @@ def _variance(interpreter: Interpreter, array: Array, given: Named) -> Symbol:
     _refuse_any(interpreter, arrays.elementwise(trace, np.less_equal, (freedom, ZERO)))
     _refuse_any(interpreter, arrays.elementwise(trace, np.equal, (count, ZERO)))
     mean = _divided(interpreter, total, count)
-    arrays.store_result(trace, np.subtract, (filled, mean), filled)
+    with trace.graph.warned_at(line_of("nanvar", "subtract")):
+        arrays.store_result(trace, np.subtract, (filled, mean), filled)
     indexing.store_chosen(trace, filled, missing, ZERO)
-    arrays.store_result(trace, np.multiply, (filled, filled), filled)
+    with trace.graph.warned_at(line_of("nanvar", "multiply")):
+        arrays.store_result(trace, np.multiply, (filled, filled), filled)
     return _divided(interpreter, _sum(interpreter, filled, given), freedom)
 
 

@@ -374,3 +374,141 @@ def repeated_wrongly(x, often):
         except ValueError as error:
             found.append(str(error))
     return found, np.repeat(x.reshape(2, 2), [1, 2], axis=0)
+
+
+def close():
+    """Two vectors that are about equal, missing and infinite values among them."""
+    x = np.array([1.0, 2.0, np.nan, np.inf, -np.inf, 0.0, -0.0, 1e308, 5.0])
+    y = np.array([1.0 + 1e-9, 2.1, np.nan, np.inf, np.inf, 1e-9, 0.0, 1e308, np.nan])
+    return x, y, np.arange(6.0).reshape(2, 3)
+
+
+@PROGRAMS.whole(close)
+def about_equal(x, y, a):
+    found = np.isclose(x, y)
+    return (
+        found, found.base is None, np.isclose(x, y, equal_nan=True), np.isclose(y, x, 0.1, 0.5), np.isclose(a, 2.0),
+        np.isclose(a.T, a.T + 1e-10), np.allclose(x, y), np.allclose(a, a + 1e-9), np.allclose(x[5:7], y[5:7], atol=0),
+        np.isclose(a[:, ::2], a[:, 1:], rtol=1), np.isclose(x, 2).sum(), np.isclose(x.astype("f4"), y.astype("f4")),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (np.array([1.7e308, 1.0]), np.array([-1.7e308, 1.0]), np.zeros(2)))
+def far_from_equal(x, y, out):
+    first = np.isclose(x, y)
+    out[:] = 1.0
+    found = (
+        np.allclose(x, y),
+        np.isclose(x, y, rtol=np.inf),
+        np.isclose(x, y, rtol=2.0),
+        np.isclose(x, x[:1]),
+    )
+    try:
+        np.isclose(x, np.zeros(3))
+    except ValueError as error:
+        return (
+            first,
+            found,
+            str(error),
+            out,
+            np.isclose(x, y, atol=1e305),
+            np.isclose(x[0], y[0]),
+            np.isclose(x, np.zeros(0)[:, None]),
+        )
+
+
+@PROGRAMS.whole(
+    lambda: (
+        np.array([np.nan, np.inf, -np.inf, -0.0]),
+        np.asfortranarray([[np.nan, 1.0], [np.inf, 2.0]], "f4"),
+    )
+)
+def numbers_for_what_is_missing(x, a):
+    return (
+        np.nan_to_num(x),
+        np.nan_to_num(a),
+        np.nan_to_num(x, nan=-1.0),
+        np.nan_to_num(a.T, posinf=9, neginf=-9.5),
+        np.nan_to_num(x[3:] * 1j),
+        np.nan_to_num(x > 0),
+        x,
+    )
+
+
+@PROGRAMS.either(lambda: (np.array([np.nan, np.inf]), np.array([np.nan, 1.0], "f4")))
+def numbers_in_place(x, small):
+    return (
+        np.nan_to_num(x, copy=False),
+        x,
+        np.nan_to_num(small, nan=1e300),
+        np.nan_to_num(x, nan=x[::-1]),
+    )
+
+
+@PROGRAMS.whole(lambda: (np.arange(6.0), np.arange(6.0)[::-1].copy(), np.arange(6.0).reshape(2, 3)))
+def weighed(x, w, a):
+    return (
+        np.average(x, weights=w), np.average(a, weights=a + 1), np.average(a, axis=0, weights=a + 1), np.average(a, 1, a + 2, keepdims=True),
+        np.average(x), np.average(a.T, axis=-1, weights=a.T + 1), np.average((x - np.average(x, weights=w)) ** 2, weights=w),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (np.array([1e308, 1.0]), np.array([1.0, -0.9999999]), np.zeros((2, 2))))
+def weighed_badly(x, w, zero):
+    found = [np.average(x, weights=w), np.average(x * 1e-200, weights=w * 1e200)]
+    for weights, axis in ((zero[0], None), (zero, 0), (zero[:, :1], 0)):
+        try:
+            found.append(np.average(zero if axis is not None else x, axis=axis, weights=weights))
+        except (ZeroDivisionError, ValueError) as error:
+            found.append(str(error))
+    x[0] = 2.0
+    return found, np.average(x, weights=w), np.average(zero[:0], weights=zero[:0])
+
+
+@PROGRAMS.whole(
+    lambda: (
+        np.arange(5.0),
+        np.arange(12).reshape(3, 4),
+        np.asfortranarray(np.arange(12.0).reshape(3, 4)),
+    )
+)
+def rolled(x, a, f):
+    r = np.roll(x, 1)
+    return (
+        r, r.base is None, np.roll(x, -2) - x, np.roll(a, 1, axis=0), np.roll(f, -1, axis=1), np.roll(a, 2, 1) + np.roll(a, -1, 0),
+        np.roll(x[::2], 1), np.roll(np.roll(f, 1, 0), -1, 1), np.roll(x, 0), np.roll(x, 7), np.roll(a, 1), np.roll(x > 2, 3),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (np.arange(5.0), np.zeros(0), np.array([[1, 2]]), np.array([2])))
+def rolled_otherwise(x, none, row, by):
+    x[0] = 9.0
+    try:
+        np.roll(x, 1, axis=1)
+    except ValueError as error:
+        return (
+            np.roll(none, 1),
+            np.roll(row, 1, 0),
+            np.roll(row, (1, 1), (0, 1)),
+            np.roll(x, by),
+            np.roll(x, by[0]),
+            str(error),
+            np.roll(x, True),
+        )
+
+
+@PROGRAMS.either(
+    lambda: (np.array([np.inf, 1.0, np.nan]), np.array([1e200, -1e200, 0.0]), np.zeros(3))
+)
+def missing_values_that_warn(x, y, out):
+    first = np.nanmean(x), np.nanvar(x)
+    out[:] = 1.0
+    out[1:] += np.nanstd(x[1:])
+    return first, np.nanvar(y), np.nanstd(x), np.nanmax(x[2:]), out
+
+
+@PROGRAMS.either(lambda: (np.array([np.inf, 1.0, np.nan]), np.zeros(3)))
+def missing_values_that_warn_before_a_write(x, out):
+    found = np.nanstd(x)
+    out[:] = 1.0
+    return found, out
