@@ -146,9 +146,10 @@ def store_where(
         or mask.type.dtype.kind != "b"
     ):
         raise GraphBreak("numpy-call", f"numpy.{name} with where")
+    types = [mask.type, *[one.type for one in nodes]]
     if out.type.dtype != kinds[0] or any(
-        one.type.shape != out.type.shape for one in (mask, *nodes)
-    ):  # type: ignore[union-attr]
+        not isinstance(one, ArrayType) or one.shape != out.type.shape for one in types
+    ):
         raise GraphBreak("numpy-call", f"numpy.{name} with where")
     if out.buffer.visible:
         trace.arrays.check_writable(out.buffer)

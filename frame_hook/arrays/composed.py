@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class _OtherError(Exception):
     """The arguments are others than those that are split up into operations."""
 
 
-def _composed(function: Any) -> Any:
+def _composed(function: Any) -> Callable[[Rule], Rule]:
     """Register a rule that is given arguments by name; where it raises `_OtherError` the function is called whole."""
     name, signature = f"numpy.{function.__name__}", inspect.signature(function)
 
@@ -172,8 +173,11 @@ def _nan_to_num(
 def _average(
     interpreter: Interpreter, /, a: Symbol, weights: Symbol | None = None, **given: Symbol
 ) -> Symbol:
-    """A mean with weights of the array's own shape, whose sum the graph checks."""
+    """A mean with weights of the array's own shape, whose sum the graph checks; NumPy's own code without weights."""
     trace = interpreter.trace
+    if weights is None:
+        implementation = Constant(np.average._implementation)  # type: ignore[attr-defined]
+        return interpreter.call(implementation, (_floats(a),), given)
     values, weigh = _floats(a), _floats(weights)
     is_alike = values.type.ndim == weigh.type.ndim and all(
         map(trace.sizes.equal, values.type.shape, weigh.type.shape)
@@ -227,3 +231,22 @@ def _roll(
     if axis is not None:
         return made
     return trace.graph.view(made, ops.RESHAPE, {"shape": made.type.shape})
+
+
+def _inlined(function: Any, first: str) -> None:
+    """Register a rule by which NumPy's own code is traced for float64; the function is called whole for others."""
+    implementation = Constant(function._implementation)
+
+    @_composed(function)
+    def rule(interpreter: Interpreter, **given: Symbol) -> Symbol:
+        others = [one for name, one in given.items() if name not in (first, "y")]
+        _floats(given[first])
+        if "y" in given:
+            _floats(given["y"])
+        for one in others:
+            _known(one, None, int, bool)
+        return interpreter.call(implementation, (), given)
+
+
+_inlined(np.cov, "m")
+_inlined(np.corrcoef, "x")
