@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.objects import classes
-from ufuse.frame_hook.objects.values import as_size
 from ufuse.frame_hook.trace.draft import OneArray, computation
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT
@@ -33,12 +32,10 @@ from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, TupleType, Type, c_order
 from ufuse.graph.typing import infer
-from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.calls import makes_length, may_fail
 from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
-EXACT_OF_ONES = frozenset("divide subtract sqrt reciprocal".split())
 OWNERS = (Kind.MAP, Kind.CREATE, Kind.REDUCE)  # nodes whose results have memory of their own
 WARN_OF_NOTHING = frozenset(
     "mean median std var cov corrcoef average nanmean nanstd nanvar nanmedian".split()
@@ -126,39 +123,6 @@ def elementwise(trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol]) -> Sy
     """The result of a ufunc, a new array."""
     nodes = tuple(node_of(trace, symbol) for symbol in operands)
     return trace.graph.fresh(_ufunc_node(trace, ufunc, nodes))
-
-
-def store_where(
-    trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol], out: Symbol | None, mask: Array
-) -> Symbol:
-    """`ufunc(x, y, out=out, where=mask)`: elsewhere `out` keeps what it has, and ones are computed with.
-
-    Of ufuncs whose bits do not depend on which elements are computed together, and which raise no flag for ones.
-    """
-    name = ufunc.__name__
-    nodes = [node_of(trace, one) for one in operands]
-    kinds = [one.type.dtype for one in nodes if isinstance(one.type, ArrayType)]
-    is_plain = name in EXACT_OF_ONES and len(kinds) == len(nodes) and len(set(kinds)) == 1
-    if (
-        not is_plain
-        or kinds[0].char not in "fd"
-        or not isinstance(out, Array)
-        or mask.type.dtype.kind != "b"
-    ):
-        raise GraphBreak("numpy-call", f"numpy.{name} with where")
-    types = [mask.type, *[one.type for one in nodes]]
-    if out.type.dtype != kinds[0] or any(
-        not isinstance(one, ArrayType) or one.shape != out.type.shape for one in types
-    ):
-        raise GraphBreak("numpy-call", f"numpy.{name} with where")
-    if out.buffer.visible:
-        trace.arrays.check_writable(out.buffer)
-    graph = trace.graph
-    where, one = graph.value(mask), graph.constant(kinds[0].type(1))
-    given = tuple(graph.node(ops.WHERE, (where, node, one)) for node in nodes)
-    made = graph.node(ops.op_of(ufunc), given)
-    trace.store(out, graph.node(ops.WHERE, (where, made, graph.value(out))), "same_kind")
-    return out
 
 
 def _ufunc_node(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> Node:
@@ -258,7 +222,7 @@ def call_whole(
     if function in LONGER_FIRST:
         _refuse_shorter_first(trace, function, arguments, keywords)
     inputs: list[Node] = []
-    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
+    given = tuple(argument_of(trace, symbol, inputs) for symbol in arguments)
     named = tuple(
         (name, _keyword(trace, name, symbol, inputs)) for name, symbol in keywords.items()
     )
@@ -330,55 +294,12 @@ def _made_length(trace: Trace, function: str, inputs: Sequence[Node]) -> str | N
     return trace.graph.picked[mask]
 
 
-MOST_MADE = 2**24  # elements along an axis of a new array whose length only values decide
-
-
-def length_of(trace: Trace, symbol: Symbol) -> Size | None:
-    """A whole number that says how long something is to be; None for all else."""
-    symbol = trace.look(symbol)
-    known = as_size(symbol)
-    if known is not None:
-        return known
-    type_ = symbol.node.type if isinstance(symbol, Number) else None
-    if isinstance(type_, NumberType) and type_.kind == "int":
-        if type_.value is not None:
-            return type_.value
-    elif not (isinstance(type_, ArrayType) and type_.scalar and type_.dtype.kind in "iu"):
-        return None
-    given = (symbol, Constant(MOST_MADE))
-    return computed_size(trace, "amount", given, "a computed length", 0)
-
-
-def computed_size(
-    trace: Trace,
-    function: str,
-    arguments: Sequence[Symbol],
-    text: str,
-    most: Size,
-    *,
-    may_raise: bool = True,
-) -> Size:
-    """A size that a function of `graph.typing.bounds` gives; `most` is what it may be, for estimates."""
-    inputs: list[Node] = []
-    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
-    name = BOUNDS + function
-    key = (name, given, *inputs)
-    made = trace.graph.computed.get(key)
-    if made is None:
-        made = trace.graph.computed[key] = trace.sizes.made(text, most)
-    attributes = {"function": name, "arguments": given, "keywords": (), "sizes": (made,)}
-    fails = may_raise and may_fail(name)
-    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
-    trace.graph.note_length(made, node)
-    return size.symbol(made)
-
-
 def call_writing(trace: Trace, function: str, arguments: Sequence[Symbol]) -> None:
     """A call that writes its first argument, a whole buffer: what it holds from then on."""
     array = arguments[0]
     assert isinstance(array, Array)
     inputs: list[Node] = []
-    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
+    given = tuple(argument_of(trace, symbol, inputs) for symbol in arguments)
     attributes = {"function": function, "arguments": given, "keywords": (), "writes": (0,)}
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes)
     trace.graph.note_write(array.buffer)
@@ -420,7 +341,7 @@ def _refuse_shorter_first(
 
 
 def _keyword(trace: Trace, name: str, symbol: Symbol, inputs: list[Node]) -> Any:
-    found = _argument(trace, symbol, inputs)
+    found = argument_of(trace, symbol, inputs)
     if name != "dtype" or found == ("const", None):
         return found
     match found:
@@ -444,7 +365,8 @@ def dtype_of(value: Any) -> np.dtype:
     return named
 
 
-def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
+def argument_of(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
+    """An argument as an attribute of a call says it; what is known only later becomes one of the inputs."""
     symbol = trace.look(symbol)
     if isinstance(symbol, Deque):
         symbol = List(list(symbol.items))
@@ -453,7 +375,7 @@ def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
         return len(inputs) - 1
     if isinstance(symbol, Tuple | List) and _is_partly_unknown(trace, symbol):
         kind = "tuple" if isinstance(symbol, Tuple) else "list"
-        return (kind, tuple(_argument(trace, item, inputs) for item in symbol.items))
+        return (kind, tuple(argument_of(trace, item, inputs) for item in symbol.items))
     return ("const", plain(trace, symbol))
 
 

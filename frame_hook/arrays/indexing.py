@@ -9,7 +9,6 @@ import numpy as np
 from ufuse.frame_hook.arrays.arrays import (
     call_whole,
     call_writing,
-    computed_size,
     integer,
     is_number,
     known_int,
@@ -17,6 +16,7 @@ from ufuse.frame_hook.arrays.arrays import (
     size_or_none,
     total,
 )
+from ufuse.frame_hook.arrays.computed import computed_size
 from ufuse.frame_hook.trace.draft import computation
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT, MOST_ASSUMED

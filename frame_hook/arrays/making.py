@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.arrays.computed import length_of
 from ufuse.frame_hook.arrays.reductions import (
     NO_VALUE,
     array_argument,
@@ -45,7 +46,7 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
     shape = []
     for part in parts:
         looked_at = trace.look(part)
-        expression = arrays.length_of(trace, looked_at)
+        expression = length_of(trace, looked_at)
         if expression is None or arrays.is_bool(looked_at):
             raise GraphBreak("numpy-call", f"a shape with {described(part)}")
         if trace.sizes.decide("lt", expression, 0):
@@ -131,7 +132,12 @@ def _full(
 
 
 def _created_like(
-    interpreter: Interpreter, op: Op, a: Symbol, dtype: Symbol | None, value: Symbol | None = None
+    interpreter: Interpreter,
+    op: Op,
+    a: Symbol,
+    dtype: Symbol | None,
+    value: Symbol | None = None,
+    shape: Symbol | None = None,
 ) -> Symbol:
     like = array_argument(interpreter, a, f"numpy.{op.name}_like")
     # where axes are left out NumPy looks at the strides of those of length 1, too
@@ -142,7 +148,17 @@ def _created_like(
     if inputs and _may_warn(inputs[0], kind):
         # It would in `numpy.full`, where plain Python warns in `numpy.full_like`.
         raise GraphBreak("numpy-call", "numpy.full_like with a value that may not fit")
-    attributes = {"shape": like.type.shape, "dtype": kind, "order": canonical(like.type).order}
+    attributes: dict[str, Any] = {
+        "shape": like.type.shape,
+        "dtype": kind,
+        "order": canonical(like.type).order,
+    }
+    if shape is not None and not is_none(interpreter.trace.look(shape)):
+        if attributes["order"] != c_order(like.type.ndim):
+            raise GraphBreak("layout", f"numpy.{op.name}_like of this array, with a shape")
+        sizes = shape_argument(interpreter, shape)
+        attributes.update(shape=sizes, order=c_order(len(sizes)))
+        check_bytes(interpreter, sizes, kind)
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
 
 
@@ -155,8 +171,15 @@ def _may_warn(value: Node, dtype: np.dtype) -> bool:
 
 
 def _create_like(op: Op) -> Rule:
-    def rule(interpreter: Interpreter, a: Symbol, /, dtype: Symbol | None = None) -> Symbol:
-        return _created_like(interpreter, op, a, dtype)
+    def rule(
+        interpreter: Interpreter,
+        a: Symbol,
+        /,
+        dtype: Symbol | None = None,
+        *,
+        shape: Symbol | None = None,
+    ) -> Symbol:
+        return _created_like(interpreter, op, a, dtype, shape=shape)
 
     return rule
 
@@ -191,7 +214,7 @@ def _arange(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol)
     if len(arguments) == 1 and isinstance(end := trace.look(arguments[0]), Number):
         type_ = end.node.type
         if isinstance(type_, NumberType) or type_ == ArrayType(np.dtype(int), (), (), scalar=True):
-            length = arrays.length_of(trace, end)
+            length = length_of(trace, end)
             if str(length) in trace.graph.long:
                 node = trace.graph.long[str(length)]
                 arguments = (Number(node) if isinstance(node.type, NumberType) else end,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, indexing
@@ -12,9 +14,12 @@ from ufuse.frame_hook.interpreter.rules import Rule, method, rule_for
 from ufuse.frame_hook.objects.values import described, is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Array, Constant, Number, Symbol, Tuple
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import ops
 from ufuse.graph.types import ArrayType
 
 NONE = Constant(None)
+EXACT_OF_ONES = frozenset("divide subtract sqrt reciprocal".split())
 # Of whole numbers these neither raise nor warn.
 QUIET = (
     np.add,
@@ -54,6 +59,33 @@ def _gradient(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbo
         return _whole(interpreter, "numpy.gradient", *arguments, **keywords)
     implementation = Constant(np.gradient._implementation)  # type: ignore[attr-defined]
     return interpreter.call(implementation, arguments, keywords)
+
+
+@rule_for(np.delete)
+def _delete(
+    interpreter: Interpreter, /, arr: Symbol, obj: Symbol, axis: Symbol | None = None
+) -> Symbol:
+    """At places in an array, or in the tuple that `np.where` gives; all else is NumPy's own code."""
+    places, named = interpreter.trace.look(obj), {} if axis is None else {"axis": axis}
+    if isinstance(places, Tuple) and len(places.items) == 1:
+        places = interpreter.trace.look(places.items[0])
+    if isinstance(places, Array) and places.type.ndim == 1 and places.type.dtype.kind in "iu":
+        return _whole(interpreter, "numpy.delete", arr, places, **named)
+    implementation = Constant(np.delete._implementation)  # type: ignore[attr-defined]
+    return interpreter.call(implementation, (arr, obj), named)
+
+
+@rule_for(np.einsum)
+def _einsum(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+    """Of one array with its axes in another order a view; else a sum of products."""
+    given = [interpreter.trace.look(one) for one in arguments]
+    text = given[0].value if given and isinstance(given[0], Constant) else None
+    if type(text) is str and len(given) == 2 and not keywords and isinstance(given[1], Array):
+        before, arrow, behind = text.replace(" ", "").partition("->")
+        is_order = len(set(before)) == len(before) == given[1].type.ndim and before.isalpha()
+        if arrow and is_order and sorted(before) == sorted(behind):
+            return arrays.transpose(interpreter.trace, given[1], tuple(map(before.index, behind)))
+    return _whole(interpreter, "numpy.einsum", *arguments, **keywords)
 
 
 @rule_for(np.linalg.eig, np.linalg.eigvals)
@@ -114,6 +146,39 @@ def _stored(interpreter: Interpreter, made: Symbol, out: Symbol, what: str) -> S
     if out.buffer.visible:
         trace.arrays.check_writable(out.buffer)
     trace.store(out, trace.graph.value(made), "same_kind")
+    return out
+
+
+def store_where(
+    trace: Trace, ufunc: np.ufunc, operands: Sequence[Symbol], out: Symbol | None, mask: Array
+) -> Symbol:
+    """`ufunc(x, y, out=out, where=mask)`: elsewhere `out` keeps what it has, and ones are computed with.
+
+    Of ufuncs whose bits do not depend on which elements are computed together, and which raise no flag for ones.
+    """
+    name = ufunc.__name__
+    nodes = [arrays.node_of(trace, one) for one in operands]
+    kinds = [one.type.dtype for one in nodes if isinstance(one.type, ArrayType)]
+    is_plain = name in EXACT_OF_ONES and len(kinds) == len(nodes) and len(set(kinds)) == 1
+    if (
+        not is_plain
+        or kinds[0].char not in "fd"
+        or not isinstance(out, Array)
+        or mask.type.dtype.kind != "b"
+    ):
+        raise GraphBreak("numpy-call", f"numpy.{name} with where")
+    types = [mask.type, *[one.type for one in nodes]]
+    if out.type.dtype != kinds[0] or any(
+        not isinstance(one, ArrayType) or one.shape != out.type.shape for one in types
+    ):
+        raise GraphBreak("numpy-call", f"numpy.{name} with where")
+    if out.buffer.visible:
+        trace.arrays.check_writable(out.buffer)
+    graph = trace.graph
+    where, one = graph.value(mask), graph.constant(kinds[0].type(1))
+    given = tuple(graph.node(ops.WHERE, (where, node, one)) for node in nodes)
+    made = graph.node(ops.op_of(ufunc), given)
+    trace.store(out, graph.node(ops.WHERE, (where, made, graph.value(out))), "same_kind")
     return out
 
 

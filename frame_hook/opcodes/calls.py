@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, device_methods, devices
+from ufuse.frame_hook.arrays import arrays, device_methods, devices, some_arguments
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import instructions, slot_names
@@ -327,7 +327,7 @@ def call_ufunc(
         and len(given) == 1
         and len(looked) == ufunc.nin
     ):
-        return arrays.store_where(
+        return some_arguments.store_where(
             trace, ufunc, looked, trace.look(out) if out is not None else None, mask
         )
     if given or len(looked) != ufunc.nin or ufunc.nout != 1:

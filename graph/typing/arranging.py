@@ -12,6 +12,9 @@ from ufuse.graph.typing.call import BY_NAME, Call, Rule
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import Shape, count, same, the_axis
 
+PAD_MODES = frozenset(
+    "constant edge wrap reflect symmetric linear_ramp maximum mean median minimum".split()
+)
 MOST_REPEATED = 4096  # times that a sample is repeated
 
 
@@ -110,9 +113,10 @@ def _appended(call: Call) -> Shape:
 
 def _padded(call: Call) -> Shape:
     source, mode = call.shape(0, "array"), call.constant(2, "mode", "constant")
-    if mode not in ("constant", "edge", "wrap", "reflect", "symmetric"):
+    if mode not in PAD_MODES:
         raise CannotInfer(f"{call.name} in this mode")
-    call.argument(3, "constant_values")
+    for name in ("constant_values", "end_values", "stat_length", "reflect_type"):
+        call.argument(BY_NAME, name)
     widths = _widths(call.constant(1, "pad_width"), len(source))
     return tuple(
         length + (before + after) for length, (before, after) in zip(source, widths, strict=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.size import Size
+from ufuse.graph.size import Size, divide
 from ufuse.graph.types import NumberType
 from ufuse.graph.typing.analysis import ANALYSIS
 from ufuse.graph.typing.arranging import ARRANGING
@@ -343,9 +343,11 @@ def _arange(call: Call) -> Shape:
     step = values.get("step", 1)
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and step != 0:
         return (max(0, -((start - stop) // step)),)  # range() has no length beyond 64 bits
-    if step != 1:
+    if not isinstance(step, int) or step == 0:
         raise CannotInfer("the length of this range is not known")
-    return (stop - start,)  # law: the tracer has shown that stop >= start
+    # law: the tracer has shown that this is not negative
+    distance = (stop - start) if step > 0 else (start - stop)
+    return (divide("//", distance + (abs(step) - 1), abs(step)),)
 
 
 def _length_of_known(given: list[Argument | None], *, alone: bool) -> int:

@@ -102,6 +102,15 @@ def _unique_rows(call: Call, source: Shape) -> Shape | list[Shape]:
     return [found, (call.made(),)] if more[2] else found
 
 
+def _deleted(call: Call) -> Shape:
+    """Of what lies along the first axis, without what is at given places, or picked: some may be given twice."""
+    source, places = call.shape(0, "arr"), call.shape(1, "obj")
+    axis = call.constant(2, "axis")
+    if len(places) != 1 or not (axis in (0, -1, None) if len(source) == 1 else axis == 0):
+        raise CannotInfer(f"{call.name} of these arrays")
+    return (call.made(), *source[1:])
+
+
 def _counts(call: Call) -> Shape:
     """Of whole numbers, perhaps weighed."""
     source = call.shape(0, "x")
@@ -172,6 +181,7 @@ COUNTING: dict[str, Rule] = {
     "numpy.compress":            Rule(_compressed, makes=True, fails=False),
     "numpy.extract":             Rule(_extracted, makes=True, fails=False),
     "numpy.unique":              Rule(_unique, makes=True),
+    "numpy.delete":             Rule(_deleted, fill=("one", "zero"), makes=True),
     "numpy.bincount":            Rule(_counts, makes=True, counts=(2, 3)),
     "numpy.union1d":             Rule(_of_sets, makes=True),
     "numpy.intersect1d":         Rule(_of_sets, makes=True),

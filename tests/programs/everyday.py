@@ -512,3 +512,53 @@ def missing_values_that_warn_before_a_write(x, out):
     found = np.nanstd(x)
     out[:] = 1.0
     return found, out
+
+
+@PROGRAMS.whole(lambda: (np.arange(6.0), np.arange(6).reshape(2, 3), np.array([0, 2, 2])))
+def padded(x, a, i):
+    return (
+        np.pad(x, 2, mode="mean"), np.pad(a, 1, "maximum"), np.pad(x, (0, 3), "linear_ramp", end_values=(0, 9)), np.pad(a, ((1, 0), (0, 2)), "median"),
+        np.pad(x, 2, mode="minimum", stat_length=2), np.pad(x, 3, mode="reflect", reflect_type="odd"),
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(lambda: (np.arange(6.0) - 2, np.arange(12.0).reshape(4, 3), np.array([0, 2, 2])))
+def left_out(x, a, i):
+    return (
+        np.delete(x, i),
+        np.delete(x, np.where(x > 0)),
+        np.delete(a, i, axis=0) * 2,
+        np.delete(x, np.flatnonzero(x > 9)),
+        np.delete(a, 1, axis=1),
+    )
+
+
+@PROGRAMS.either(lambda: (np.arange(6.0) - 2, np.arange(12.0).reshape(4, 3), np.array([0, 9])))
+def left_out_otherwise(x, a, i):
+    try:
+        np.delete(x, i)
+    except IndexError as error:
+        return (
+            str(error),
+            np.delete(x, x > 0),
+            np.delete(a, i[:1], axis=1),
+            np.delete(a, i[:1]),
+            np.delete(x, [1, 2]),
+            np.delete(x, i[:0]),
+        )
+
+
+@PROGRAMS.whole(lambda: (np.arange(24.0).reshape(2, 3, 4), 3))
+def axes_by_letters(a, n):
+    part = np.einsum("ijk->kij", a)
+    part[0, 0, 0] = 99.0
+    return part, a, np.einsum("ij -> ji", a[0]) + 1, np.einsum("ijk->ijk", a)
+
+
+@PROGRAMS.whole(lambda: (np.arange(7.0), np.arange(4), np.arange(6.0).reshape(2, 3)))
+def ranges_with_steps(x, i, a):
+    n = len(x)
+    return (
+        np.arange(0, n, 2), np.arange(1, n, 3) * 2, np.arange(n - 1, -1, -1), np.arange(n, 0, -2), np.add.reduceat(x, np.arange(0, n, 2)), x[np.arange(0, n, 2)],
+        np.ediff1d(x, to_begin=0), np.ediff1d(x), np.zeros_like(x, shape=(3, n)), np.empty_like(a, shape=n).shape, np.ones_like(a, shape=(2, 2)),
+    )  # fmt: skip
