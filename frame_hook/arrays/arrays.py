@@ -210,8 +210,12 @@ def call_whole(
     keywords: dict[str, Symbol] | None = None,
     *,
     may_raise: bool = False,
+    makes: bool = False,
 ) -> Symbol:
-    """A call of a NumPy function as one node, with a new array as its result."""
+    """A call of a NumPy function as one node, with a new array as its result.
+
+    `makes`: values decide how long it is, though they do not where others are given.
+    """
     keywords = {
         name: one for name, one in (keywords or {}).items() if not _is_no_output(trace, name, one)
     }
@@ -227,7 +231,7 @@ def call_whole(
         (name, _keyword(trace, name, symbol, inputs)) for name, symbol in keywords.items()
     )
     attributes: dict[str, Any] = {"function": function, "arguments": given, "keywords": named}
-    made = _made_length(trace, function, inputs) if makes_length(function) else None
+    made = _made_length(trace, function, inputs) if makes or makes_length(function) else None
     if made is not None:
         attributes["sizes"] = (made,)
     fails = may_raise and may_fail(function)
@@ -271,7 +275,8 @@ def _items(trace: Trace, node: Node) -> list[Node]:
 
 
 def _is_as_long(node: Node, name: str) -> bool:
-    return isinstance(node.type, ArrayType) and str(node.type.shape[0]) == name
+    type_ = node.type
+    return isinstance(type_, ArrayType) and type_.ndim > 0 and str(type_.shape[0]) == name
 
 
 # What gives as many elements as are not zero in its last input, or its first.

@@ -337,6 +337,8 @@ def _arange(call: Call) -> Shape:
         names += ("step",)
     places = {"start": 0, "stop": 1, "step": 2}
     if not all(_is_whole(given[places[name]]) for name in names):
+        if call.sizes:
+            return (call.made(),)
         return (_length_of_known([given[places[name]] for name in names], alone=alone),)
     values = {name: call.size(places[name], name) for name in names}
     start, stop = (0, values["start"]) if alone else (values["start"], values["stop"])

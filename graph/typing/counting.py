@@ -79,8 +79,8 @@ def _unique(call: Call) -> Shape | list[Shape]:
     source = call.shape(0, "ar")
     if call.argument(4, "axis") is not None and call.constant(4, "axis") is not None:
         return _unique_rows(call, source)
-    if len(source) != 1:
-        raise CannotInfer(f"{call.name} of more than a vector")
+    if not source:
+        raise CannotInfer(f"{call.name} of a number")
     found = (call.made(),)
     more: list[Shape] = []
     for place, (name, shape) in enumerate(

@@ -562,3 +562,30 @@ def ranges_with_steps(x, i, a):
         np.arange(0, n, 2), np.arange(1, n, 3) * 2, np.arange(n - 1, -1, -1), np.arange(n, 0, -2), np.add.reduceat(x, np.arange(0, n, 2)), x[np.arange(0, n, 2)],
         np.ediff1d(x, to_begin=0), np.ediff1d(x), np.zeros_like(x, shape=(3, n)), np.empty_like(a, shape=n).shape, np.ones_like(a, shape=(2, 2)),
     )  # fmt: skip
+
+
+@PROGRAMS.whole(
+    lambda: (np.array([0.2, 1.7, -3.0]), np.array([[3, 1], [1, 2]], np.uint8), np.float32(2.5))
+)
+def bounded_numbers_and_ranges(x, a, f):
+    c = np.dot(x, x) / 3
+    return (
+        np.clip(c, -1, 1), np.clip(x[0], 0, None), np.clip(f * 2, 0, 1.5), np.clip(a[0, 0], 0, 2), c.clip(max=0.5),
+        np.arange(x[0], x[1], 0.25), np.arange(0, c, 0.5) * 2, np.arange(x[1]), np.unique(a, return_counts=True), np.unique(a, return_inverse=True),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (np.array([0.2, np.nan, 1e300]), np.array([5, 300])))
+def ranges_that_do_not_end(x, i):
+    found = [np.arange(x[0], -1.0), np.clip(np.uint8(7) + i[0], 0, 6)]
+    for make in (
+        lambda: np.arange(x[1]),
+        lambda: np.arange(x[2]),
+        lambda: np.arange(0.0, x[0], x[0] - x[0]),
+        lambda: np.clip(np.uint8(9), 0, int(i[1])),
+    ):
+        try:
+            found.append(make())
+        except (ValueError, MemoryError, ZeroDivisionError, OverflowError) as error:
+            found.append(str(error))
+    return found
