@@ -75,6 +75,19 @@ def _delete(
     return interpreter.call(implementation, (arr, obj), named)
 
 
+@rule_for(np.diag)
+def _diag(interpreter: Interpreter, /, v: Symbol, k: Symbol = Constant(0)) -> Symbol:  # noqa: B008  it is immutable
+    """Of a vector whose length values decide; of all else NumPy's own code, in which steps depend on the length."""
+    value, trace = interpreter.trace.look(v), interpreter.trace
+    if (
+        isinstance(value, Array)
+        and value.type.ndim == 1
+        and trace.sizes.are_made(value.type.shape[0])
+    ):
+        return _whole(interpreter, "numpy.diag", value, k)
+    return interpreter.call(Constant(np.diag._implementation), (v, k))  # type: ignore[attr-defined]
+
+
 @rule_for(np.einsum)
 def _einsum(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
     """Of one array with its axes in another order a view; else a sum of products."""

@@ -194,6 +194,14 @@ def _powers(call: Call) -> Shape:
     return (source[0], number)
 
 
+def _on_diagonal(call: Call) -> Shape:
+    """`np.diag` of a vector: a matrix with it on a diagonal."""
+    source, offset = call.shape(0, "v"), call.constant(1, "k", 0)
+    if len(source) != 1 or type(offset) is not int:
+        raise CannotInfer(f"{call.name} of these arguments")
+    return (source[0] + abs(offset),) * 2
+
+
 def _triangle(call: Call) -> list[Shape]:
     """Rows and columns of the places in one half of a matrix."""
     for place, name in enumerate(("n", "k", "m")):
@@ -224,6 +232,7 @@ ARRANGING: dict[str, Rule] = {
     "numpy.packbits":          Rule(_bytes),
     "numpy.unpackbits":        Rule(_bits),
     "numpy.vander":            Rule(_powers),
+    "numpy.diag":              Rule(_on_diagonal, counts=(1, 2), counted=0),
     "numpy.tril_indices":      Rule(_triangle, makes=True, counts=(0, 3), counted=3),
     "numpy.triu_indices":      Rule(_triangle, makes=True, counts=(0, 3), counted=3),
 }

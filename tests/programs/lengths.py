@@ -131,3 +131,16 @@ def lengths_in_sides(i, x):
         s = (y[1:] - y[:-1]).sum() + y[k:].sum()
     y[0] = 9.0
     return s, len(y), y, len(y[k:]), y[1:]
+
+
+@PROGRAMS.whole(lambda: (np.vander([0.5, 1.5, 2.5, 3.5], 4), np.array([3.0, -1.0, 2.0])))
+def of_low_rank(a, x):
+    u, s, vt = np.linalg.svd(a, full_matrices=False)
+    k = int((s > s[-1]).sum())
+    return (
+        u[:, :k] @ np.diag(s[:k]) @ vt[:k],
+        np.diag(x[x > 0]),
+        np.diag(x[x > 0], -1),
+        np.diag(x),
+        np.diag(a, 1),
+    )
