@@ -35,7 +35,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     f"numpy.{name}": getattr(np.ndarray, name)
     for name in ("argmax", "argmin", "argsort", "searchsorted", "trace", "repeat")
 }
-LOOKS_FIRST = frozenset({"operator.setitem"})  # functions that write, and raise before they do
+# Functions that write, and raise before they do, as the method `at` of ufuncs does.
+LOOKS_FIRST = frozenset({"operator.setitem", "numpy.ndarray.__setitem__"})
 
 
 def _map(draft: Draft, node: Node) -> int:
@@ -138,7 +139,7 @@ def _whole(draft: Draft, node: Node) -> int:
         name: _argument(draft, spec, node) for name, spec in node.attributes.get("keywords", ())
     }
     made = draft.call(function, *slots, node=node, **keywords)
-    draft.plan.steps[-1].refuses = name in LOOKS_FIRST
+    draft.plan.steps[-1].refuses = name in LOOKS_FIRST or name.endswith(".at")
     return made
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from operator import attrgetter, methodcaller
 from typing import Any
 
+from numpy.lib.stride_tricks import sliding_window_view
+
 from ufuse.backends.planning.keys import NotConstant, Sizes, constant_key, symbols_in
 from ufuse.backends.planning.steps import Plan, Step
 from ufuse.graph import ops
@@ -48,7 +50,10 @@ class Draft:
                 self._bind_sizes(node)
 
     def _bind_sizes(self, node: Node) -> None:
-        if isinstance(node.type, NumberType) and node.op is ops.INPUT:
+        is_number = node.op is ops.INPUT or str(
+            getattr(node.type, "value", "")
+        ) in node.attributes.get("sizes", ())
+        if isinstance(node.type, NumberType) and is_number:
             self.sizes.bind(node.type.value, node, None)
         elif isinstance(node.type, ArrayType):
             for axis, length in enumerate(node.type.shape):
@@ -186,6 +191,9 @@ class Draft:
         if name == "diagonal":
             offset, axes = attributes["offset"], attributes["axes"]
             return self.call(methodcaller("diagonal", offset, *axes), slot)
+        if name == "windows":
+            widths, axes = self.size(tuple(attributes["widths"])), self.constant(attributes["axes"])
+            return self.call(sliding_window_view, slot, widths, axes)
         if name == "retype":
             return self.call(methodcaller("view", attributes["dtype"]), slot)
         return self.call(self.view_calls.reshape, slot, self.size(tuple(attributes["shape"])))

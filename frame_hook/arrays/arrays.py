@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.objects import classes
-from ufuse.frame_hook.trace.draft import OneArray
+from ufuse.frame_hook.trace.draft import OneArray, computation
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT
 from ufuse.frame_hook.trace.symbols import (
@@ -30,14 +30,17 @@ from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
-from ufuse.graph.types import ArrayType, NumberType, TupleType
+from ufuse.graph.types import ArrayType, NumberType, TupleType, Type, c_order
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.calls import makes_length, may_fail
 from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
 OWNERS = (Kind.MAP, Kind.CREATE, Kind.REDUCE)  # nodes whose results have memory of their own
-WARN_OF_NOTHING = frozenset({"mean", "median", "std", "var", "cov", "corrcoef", "average"})
+WARN_OF_NOTHING = frozenset(
+    "mean median std var cov corrcoef average nanmean nanstd nanvar nanmedian".split()
+)
+FAIL_OF_NOTHING = frozenset({"argmax", "argmin"})
 LONGER_FIRST = {"numpy.convolve": "full", "numpy.correlate": "valid"}  # and their usual modes
 
 
@@ -104,9 +107,9 @@ def integer(trace: Trace, value: Size) -> Symbol:
     if isinstance(value, int):
         return Constant(value)
     if made := trace.sizes.are_made(value):
-        if str(value) not in trace.graph.long:
+        if not made <= trace.graph.long.keys():
             trace.sizes.refuse(made)
-        return Number(trace.graph.length(str(value)))
+        return Number(trace.graph.size_node(value))
     example = trace.sizes.example(value)
     if max(abs(example), *(abs(factor) for _, factor in value.terms)) >= LARGEST_INT:
         raise GraphBreak("operator", "arithmetic with very large numbers")
@@ -207,31 +210,62 @@ def call_whole(
     keywords: dict[str, Symbol] | None = None,
     *,
     may_raise: bool = False,
+    makes: bool = False,
 ) -> Symbol:
-    """A call of a NumPy function as one node, with a new array as its result."""
-    if "out" in (keywords or {}):
+    """A call of a NumPy function as one node, with a new array as its result.
+
+    `makes`: values decide how long it is, though they do not where others are given.
+    """
+    keywords = {
+        name: one for name, one in (keywords or {}).items() if not _is_no_output(trace, name, one)
+    }
+    if "out" in keywords:
         raise GraphBreak("numpy-call", f"{function} with out=")
     if function.rpartition(".")[2] in WARN_OF_NOTHING:
         _refuse_empty(trace, function, arguments)
     if function in LONGER_FIRST:
-        _refuse_shorter_first(trace, function, arguments, keywords or {})
+        _refuse_shorter_first(trace, function, arguments, keywords)
     inputs: list[Node] = []
-    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
+    given = tuple(argument_of(trace, symbol, inputs) for symbol in arguments)
     named = tuple(
-        (name, _keyword(trace, name, symbol, inputs)) for name, symbol in (keywords or {}).items()
+        (name, _keyword(trace, name, symbol, inputs)) for name, symbol in keywords.items()
     )
     attributes: dict[str, Any] = {"function": function, "arguments": given, "keywords": named}
-    made = _made_length(trace, function, inputs) if makes_length(function) else None
+    made = _made_length(trace, function, inputs) if makes or makes_length(function) else None
     if made is not None:
         attributes["sizes"] = (made,)
     fails = may_raise and may_fail(function)
+    if fails and function.rpartition(".")[2] in FAIL_OF_NOTHING and not keywords:
+        fails = not _has_elements(trace, [trace.look(one) for one in arguments])
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
     is_tuple = isinstance(node.type, TupleType)
     items = _items(trace, node) if is_tuple else [node]
     if made is not None:
-        trace.graph.long.setdefault(made, next(one for one in items if _is_as_long(one, made)))
+        for one in (one for one in items if _is_as_long(one, made)):
+            trace.graph.note_length(made, one)
+    for one in items:
+        assure_layout(trace, one.type)
     found = tuple(map(trace.graph.fresh, items))
     return Tuple(found) if is_tuple else found[0]
+
+
+def _is_no_output(trace: Trace, name: str, symbol: Symbol) -> bool:
+    """Whether it is `out=None`."""
+    value = trace.look(symbol) if name == "out" else None
+    return isinstance(value, Constant) and value.value is None
+
+
+def assure_layout(trace: Trace, type_: Type) -> None:
+    """Check that a length that values decide is not 1 or 0 where strides, and so what follows, depend on it.
+
+    That is anywhere but along the slowest axis of an array in C order.
+    """
+    if not isinstance(type_, ArrayType) or type_.ndim < 2:
+        return
+    first = 1 if type_.order == c_order(type_.ndim) else 0
+    for length in type_.shape[first:]:
+        if trace.sizes.are_made(length) and not trace.sizes.decide("gt", length, 1):
+            raise GraphBreak("size", "an axis of an array")
 
 
 def _items(trace: Trace, node: Node) -> list[Node]:
@@ -241,7 +275,8 @@ def _items(trace: Trace, node: Node) -> list[Node]:
 
 
 def _is_as_long(node: Node, name: str) -> bool:
-    return isinstance(node.type, ArrayType) and str(node.type.shape[0]) == name
+    type_ = node.type
+    return isinstance(type_, ArrayType) and type_.ndim > 0 and str(type_.shape[0]) == name
 
 
 # What gives as many elements as are not zero in its last input, or its first.
@@ -258,7 +293,7 @@ def _made_length(trace: Trace, function: str, inputs: Sequence[Node]) -> str | N
     most = total(max(shapes, key=len)) if shapes else 1
     if function not in OF_MASK or not inputs:
         return trace.sizes.made("an array", most)
-    mask = inputs[OF_MASK[function]]
+    mask = computation(inputs[OF_MASK[function]])
     if mask not in trace.graph.picked:
         trace.graph.picked[mask] = trace.sizes.made("what a mask picks", most)
     return trace.graph.picked[mask]
@@ -269,7 +304,7 @@ def call_writing(trace: Trace, function: str, arguments: Sequence[Symbol]) -> No
     array = arguments[0]
     assert isinstance(array, Array)
     inputs: list[Node] = []
-    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
+    given = tuple(argument_of(trace, symbol, inputs) for symbol in arguments)
     attributes = {"function": function, "arguments": given, "keywords": (), "writes": (0,)}
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes)
     trace.graph.note_write(array.buffer)
@@ -281,6 +316,14 @@ def _refuse_empty(trace: Trace, function: str, arguments: Sequence[Symbol]) -> N
     for symbol in map(trace.look, arguments):
         if isinstance(symbol, Array) and trace.sizes.decide("eq", total(symbol.type.shape), 0):
             raise GraphBreak("numpy-call", f"{function} of an empty array")
+
+
+def _has_elements(trace: Trace, arguments: Sequence[Symbol]) -> bool:
+    """Whether the one argument is an array that has elements, whatever the values are."""
+    if len(arguments) != 1 or not isinstance(arguments[0], Array):
+        return False
+    count = total(arguments[0].type.shape)
+    return not trace.sizes.are_made(count) and not trace.sizes.decide("eq", count, 0)
 
 
 def _refuse_shorter_first(
@@ -303,7 +346,7 @@ def _refuse_shorter_first(
 
 
 def _keyword(trace: Trace, name: str, symbol: Symbol, inputs: list[Node]) -> Any:
-    found = _argument(trace, symbol, inputs)
+    found = argument_of(trace, symbol, inputs)
     if name != "dtype" or found == ("const", None):
         return found
     match found:
@@ -327,7 +370,8 @@ def dtype_of(value: Any) -> np.dtype:
     return named
 
 
-def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
+def argument_of(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
+    """An argument as an attribute of a call says it; what is known only later becomes one of the inputs."""
     symbol = trace.look(symbol)
     if isinstance(symbol, Deque):
         symbol = List(list(symbol.items))
@@ -336,7 +380,7 @@ def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
         return len(inputs) - 1
     if isinstance(symbol, Tuple | List) and _is_partly_unknown(trace, symbol):
         kind = "tuple" if isinstance(symbol, Tuple) else "list"
-        return (kind, tuple(_argument(trace, item, inputs) for item in symbol.items))
+        return (kind, tuple(argument_of(trace, item, inputs) for item in symbol.items))
     return ("const", plain(trace, symbol))
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.arrays import arrays, indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Array, Constant, StandIn, Symbol, Tuple
+from ufuse.graph.types import ArrayType
 
 
 class ArrayConverter(StandIn):
@@ -21,6 +23,9 @@ class ArrayConverter(StandIn):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._arrays)
+
+    def __getitem__(self, place: int) -> Any:
+        return self._arrays[place]
 
     def as_arrays(self, *, subok: bool = True) -> tuple[Any, ...]:  # noqa: ARG002  NumPy's name
         """The arguments as arrays."""
@@ -47,6 +52,28 @@ def _broadcast(interpreter: Interpreter, *arrays: Symbol) -> Symbol:
     shape = interpreter.call(Constant(np.broadcast_shapes), shapes)
     assert isinstance(shape, Tuple)
     return interpreter.call(Constant(Broadcast), shape.items)
+
+
+# The code that joins, or copies, what it has broadcast.
+COPYING = (np.diff._implementation.__code__, np.average._implementation.__code__)  # type: ignore[attr-defined]
+
+
+@rule_for(np.broadcast_to)
+def _broadcast_to(
+    interpreter: Interpreter, /, array: Symbol, shape: Symbol, subok: Symbol | None = None
+) -> Symbol:
+    """In `np.diff` and `np.average`, which copy it: a number as often as there are elements."""
+    value = interpreter.trace.look(array)
+    is_number = arrays.is_number(value) or (isinstance(value, Array) and not value.type.ndim)
+    if not is_number or interpreter.frame.code not in COPYING:
+        implementation = Constant(np.broadcast_to._implementation)  # type: ignore[attr-defined]
+        named = {} if subok is None else {"subok": subok}
+        return interpreter.call(implementation, (array, shape), named)
+    if isinstance(value, Array):
+        value = indexing.item(interpreter.trace, value, Tuple(()))
+    type_ = arrays.node_of(interpreter.trace, value).type
+    named = {"dtype": Constant(type_.dtype)} if isinstance(type_, ArrayType) else {}
+    return interpreter.call(Constant(np.full), (shape, value), named)
 
 
 @rule_for(np._core._multiarray_umath._array_converter)  # type: ignore[attr-defined]

@@ -29,6 +29,7 @@ from ufuse.graph import ops
 from ufuse.graph.types import ArrayType, NumberType, c_order
 from ufuse.graph.typing.shapes import is_c_like
 
+MOST_AXES = 32  # that are asked for
 MOST_NUMBERS = 32  # of a list that becomes an array, each of which is an input of its own
 
 # Conversion ------------------------------------------------------------------------------------------------------
@@ -81,9 +82,14 @@ def _array(
     copies = _copy_argument(interpreter, copy, default=True)
     least = 0 if ndmin is None else arrays.plain(interpreter.trace, ndmin)
     made = _converted(interpreter, "numpy.array", object, dtype, order, copies)
-    if type(least) is not int or not isinstance(made, Array) or made.type.ndim < least:
+    if type(least) is not int or not isinstance(made, Array) or least > MOST_AXES:
         raise GraphBreak("numpy-call", "numpy.array with ndmin=")
-    return made
+    shape, trace = made.type.shape, interpreter.trace
+    if len(shape) >= least:
+        return made
+    if not is_c_like(made.type) or trace.sizes.decide("eq", arrays.total(shape), 0):
+        raise GraphBreak("layout", "an array with more axes, whose strides NumPy chooses,")
+    return trace.graph.view(made, ops.RESHAPE, {"shape": (1,) * (least - len(shape)) + shape})
 
 
 @rule_for(np.ascontiguousarray)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ufuse.frame_hook.arrays.arrays import (
     call_whole,
     call_writing,
+    integer,
     is_number,
     known_int,
     node_of,
     size_or_none,
     total,
 )
+from ufuse.frame_hook.arrays.computed import computed_size
+from ufuse.frame_hook.trace.draft import computation
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.sizes import LARGEST_INT
+from ufuse.frame_hook.trace.sizes import LARGEST_INT, MOST_ASSUMED
 from ufuse.frame_hook.trace.symbols import (
     AnyArray,
     Array,
@@ -34,6 +39,7 @@ from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 from ufuse.graph.typing.counting import MASKED
+from ufuse.graph.typing.shapes import is_c_like
 
 IndexEntry = Size | Span | None
 WHOLE_AXIS = Slice(Constant(None), Constant(None), Constant(None))
@@ -47,7 +53,8 @@ def item(trace: Trace, array: Array, key: Symbol) -> Symbol:
     if any(isinstance(part, Array | List) for part in parts):
         return _fancy_item(trace, array, key, parts)
     if len(parts) == array.type.ndim and any(map(_is_computed_place, parts)):
-        if all(_is_computed_place(part) or _is_whole(part) for part in parts):
+        is_first = trace.graph.first_write is None  # later the place alone is found out before
+        if is_first and all(_is_computed_place(part) or _is_whole(part) for part in parts):
             return call_whole(trace, "operator.getitem", (array, key), may_raise=True)
     entries = basic_index(trace, array, key)
     if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
@@ -88,26 +95,75 @@ def _fancy_item(trace: Trace, array: Array, key: Symbol, parts: list[Symbol]) ->
         if key.type.ndim > 1 and key.type.order != tuple(range(key.type.ndim)):
             raise GraphBreak("index", "with an array whose layout the result takes over")
         return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=True)
-    places = [_places(trace, part) for part in parts]
+    if isinstance(key, Tuple):
+        array, parts = _sliced_first(trace, array, _without_ellipsis(trace, array, parts))
+    places = [_places(trace, part, length) for part, length in _axes_of(array, parts)]
     given = Tuple(tuple(places)) if isinstance(key, Tuple) else places[0]
     return call_whole(trace, "operator.getitem", (array, given), may_raise=True)
 
 
-def _places(trace: Trace, part: Symbol) -> Symbol:
+def _without_ellipsis(trace: Trace, array: Array, parts: list[Symbol]) -> list[Symbol]:
+    """The parts of a key with whole axes in the place of `...`; each is for one axis."""
+    if any(
+        isinstance(part, Array) and part.type.dtype.kind == "b" and part.type.ndim != 1
+        for part in parts
+    ):
+        raise GraphBreak("index", "with a mask of several axes beside others")
+    dots = [place for place, part in enumerate(parts) if _is_constant(part, Ellipsis)]
+    if len(dots) != 1:
+        return parts
+    missing = array.type.ndim - len(parts) + 1
+    return [*parts[: dots[0]], *[WHOLE_AXIS] * missing, *parts[dots[0] + 1 :]]
+
+
+def _sliced_first(trace: Trace, array: Array, parts: list[Symbol]) -> tuple[Array, list[Symbol]]:
+    """The view that the slices of a key leave, and the key with whole axes in their place."""
+    if not any(isinstance(part, Slice) and not _is_whole_axis(part) for part in parts):
+        return array, parts
+    slices = tuple(part if isinstance(part, Slice) else WHOLE_AXIS for part in parts)
+    entries = basic_index(trace, array, Tuple(slices))
+    view = trace.graph.view(array, ops.INDEX, {"index": entries})
+    return view, [WHOLE_AXIS if isinstance(part, Slice) else part for part in parts]
+
+
+def _is_whole_axis(part: Slice) -> bool:
+    return all(_is_constant(one, None) for one in (part.start, part.stop, part.step))
+
+
+def _axes_of(array: Array, parts: list[Symbol]) -> Iterator[tuple[Symbol, Size]]:
+    """The parts of a key, each with the length of its axis."""
+    if len(parts) > array.type.ndim:
+        raise GraphBreak("eager-raises", "IndexError: too many indices for array")
+    return zip(parts, array.type.shape, strict=False)
+
+
+def _places(trace: Trace, part: Symbol, length: Size) -> Symbol:
     """A part of a key that picks by whole numbers, as the graph has it."""
     match part:
         case Array() if part.type.dtype.kind in "iu":
             return part
+        case Array() if part.type.dtype.kind == "b" and part.type.ndim == 1:
+            if not trace.sizes.equal(part.type.shape[0], length):
+                raise GraphBreak("eager-raises", "IndexError: boolean index did not match")
+            return call_whole(trace, "numpy.flatnonzero", (part,))
         case List():
             places = [trace.look(one) for one in part.items]
-            if places and all(known_int(one) is not None for one in places):
+            if places and all(map(_is_place, places)):
                 whole: dict[str, Symbol] = {"dtype": Constant(np.dtype(np.intp))}
                 return call_whole(trace, "numpy.array", (part,), whole, may_raise=True)
-        case Constant() if known_int(part) is not None:
+        case Constant() | Number() if _is_place(part):
             return part
-        case Slice() if all(_is_constant(one, None) for one in (part.start, part.stop, part.step)):
+        case Slice() if _is_whole_axis(part):
             return Constant(slice(None))
     raise GraphBreak("index", "with an array or list")
+
+
+def _is_place(symbol: Symbol) -> bool:
+    """Whether it is a whole number that is known, or a signed one of NumPy's."""
+    if isinstance(symbol, Number):
+        type_ = symbol.node.type
+        return isinstance(type_, ArrayType) and type_.scalar and type_.dtype.kind == "i"
+    return known_int(symbol) is not None
 
 
 def basic_index(trace: Trace, array: AnyArray, key: Symbol) -> tuple[IndexEntry, ...]:
@@ -138,7 +194,8 @@ def basic_index(trace: Trace, array: AnyArray, key: Symbol) -> tuple[IndexEntry,
             entries += [Span(0, array.type.shape[axis + i]) for i in range(missing)]
             axis += missing
         else:
-            entries.append(_entry(trace, part, array.type.shape[axis]))
+            is_first = axis == 0 and is_c_like(array.type)
+            entries.append(_entry(trace, part, array.type.shape[axis], is_first=is_first))
             axis += 1
     return tuple(entries)
 
@@ -147,7 +204,12 @@ def _is_constant(symbol: Symbol, value: object) -> bool:
     return isinstance(symbol, Constant) and symbol.value is value
 
 
-def _entry(trace: Trace, part: Symbol, length: Size) -> IndexEntry:
+def _entry(trace: Trace, part: Symbol, length: Size, *, is_first: bool) -> IndexEntry:
+    """The entry of one axis; `is_first`: it is the slowest of an array in C order without gaps."""
+    if _is_computed_place(part):
+        given = (part, integer(trace, length))
+        fails = not _is_extreme(trace, part, length)
+        return computed_size(trace, "place", given, "a place", length, may_raise=fails)
     match part:
         case Constant(value=bool()):
             raise GraphBreak("index", "with a bool")
@@ -156,6 +218,8 @@ def _entry(trace: Trace, part: Symbol, length: Size) -> IndexEntry:
         case Integer(size=value):
             return _element(trace, value, length)
         case Slice():
+            if _is_computed_span(trace, part, length):
+                return _computed_span(trace, part, length, is_first=is_first)
             return _span(trace, part, length)
     raise GraphBreak("index", f"with a {type(getattr(part, 'value', part)).__name__}")
 
@@ -166,6 +230,58 @@ def _element(trace: Trace, value: Size, length: Size) -> Size:
     if trace.sizes.decide("lt", value, 0) or trace.sizes.decide("ge", value, length):
         raise GraphBreak("eager-raises", "IndexError: index is out of bounds")
     return value
+
+
+def _is_extreme(trace: Trace, part: Symbol, length: Size) -> bool:
+    """Whether a place is that of the greatest or least element of a vector as long as the axis, which it has."""
+    node = part.node if isinstance(part, Number) else None
+    if node is not None and node.op is ops.SCALAR and node.attributes["operator"] == "int":
+        node = node.inputs[0]
+    if node is None or node.op is not ops.CALL or len(node.attributes["arguments"]) != 1:
+        return False
+    function, type_ = node.attributes["function"], node.inputs[0].type
+    if not isinstance(type_, ArrayType) or type_.ndim != 1:
+        return False
+    if function.rpartition(".")[2] not in ("argmax", "argmin"):
+        return False
+    return trace.sizes.resolved(type_.shape[0]) == trace.sizes.resolved(length)
+
+
+def _is_computed_span(trace: Trace, part: Slice, length: Size) -> bool:
+    """Whether only values decide how long a slice is, its bounds or the length of the axis."""
+    bounds = [trace.look(one) for one in (part.start, part.stop)]
+    if any(map(_is_computed_place, bounds)):
+        return True
+    if not trace.sizes.are_made(length):
+        return False
+    known = [known_int(one) for one in bounds if not _is_constant(one, None)]
+    return any(one is None or abs(one) > MOST_ASSUMED for one in known)
+
+
+def _computed_span(trace: Trace, part: Slice, length: Size, *, is_first: bool) -> Span:
+    """A slice whose length is a symbol of the graph's own.
+
+    Where the other axes or gaps let NumPy walk otherwise over one element, or over all, the graph checks that it is
+    neither.
+    """
+    step = trace.look(part.step)
+    if not _is_constant(step, None) and known_int(step) != 1:
+        raise GraphBreak("index", "with a step and a computed bound")
+    start, stop = trace.look(part.start), trace.look(part.stop)
+    whole = integer(trace, length)
+    given = (start, stop, whole)
+    extent = computed_size(trace, "extent", given, "a slice with a computed bound", length)
+    if not is_first:
+        graph, name = trace.graph, str(extent)
+        trace.sizes.assure(name, 2)
+        nodes = graph.length(name), node_of(trace, whole)
+        test = graph.node(ops.SCALAR, nodes, {"operator": "lt"}, may_raise=True)
+        graph.node(ops.CHECK, (test,), {"expected": True}, may_raise=True)
+    if _is_constant(start, None):
+        return Span(0, extent)
+    if _is_constant(stop, None):
+        return Span(length - extent, extent)
+    return Span(computed_size(trace, "begin", given, "a place", length), extent)
 
 
 def _span(trace: Trace, part: Slice, length: Size) -> Span:
@@ -216,7 +332,7 @@ def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
         return
     parts = [trace.look(part) for part in (key.items if isinstance(key, Tuple) else (key,))]
     if any(isinstance(part, Array | List) for part in parts):
-        _store_fancy(trace, array, key, parts, trace.look(value))
+        _store_fancy(trace, array, key, trace.look(value))
         return
     entries = basic_index(trace, array, key)
     if not _keeps_axes(entries) and not _is_ellipsis(trace, key):
@@ -227,9 +343,7 @@ def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
     store_into(trace, target, value)
 
 
-def _store_fancy(
-    trace: Trace, array: Array, key: Symbol, parts: list[Symbol], value: Symbol
-) -> None:
+def _store_fancy(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
     """`array[key] = value` by arrays or lists of whole numbers, all of which NumPy looks at before it writes."""
     buffer, graph = array.buffer, trace.graph
     is_alike = isinstance(value, Array) and value.type.dtype == array.type.dtype
@@ -239,16 +353,31 @@ def _store_fancy(
         raise GraphBreak("raise-after-write", "an index that may be out of bounds")
     if buffer.visible:
         trace.arrays.check_writable(buffer)
-    places = [_places(trace, part) for part in parts]
-    given = Tuple(tuple(places)) if isinstance(key, Tuple) else places[0]
-    call_writing(trace, "operator.setitem", (array, given, value))
+    call_writing(trace, "operator.setitem", (array, picking_key(trace, array, key), value))
+
+
+def picking_key(trace: Trace, array: Array, key: Symbol) -> Symbol:
+    """A key of arrays or lists of whole numbers, and masks, as the graph has it.
+
+    Raises:
+        GraphBreak: there are slices in it, or other things.
+
+    """
+    key = trace.look(key)
+    parts = [trace.look(part) for part in (key.items if isinstance(key, Tuple) else (key,))]
+    if not any(isinstance(part, Array | List) for part in parts):
+        raise GraphBreak("index", "with these, in place of arrays,")
+    if isinstance(key, Tuple):
+        parts = _without_ellipsis(trace, array, parts)
+    places = [_places(trace, part, length) for part, length in _axes_of(array, parts)]
+    return Tuple(tuple(places)) if isinstance(key, Tuple) else places[0]
 
 
 def _store_where(trace: Trace, target: Array, mask: Array, value: Symbol) -> None:
     """`target[mask] = number`: one pass in which the other elements keep what they have."""
     read = trace.look(value)
     dtype, ndim = target.type.dtype, mask.type.ndim
-    if not goes_into(trace, read, dtype) or mask.buffer is target.buffer:
+    if mask.buffer is target.buffer:
         raise GraphBreak("index", "with a mask, to assign such values,")
     if ndim > target.type.ndim or not all(
         trace.sizes.equal(a, b) for a, b in zip(mask.type.shape, target.type.shape, strict=False)
@@ -256,9 +385,47 @@ def _store_where(trace: Trace, target: Array, mask: Array, value: Symbol) -> Non
         raise GraphBreak("eager-raises", "IndexError: boolean index did not match")
     spans = tuple(Span(0, length) for length in mask.type.shape)
     missing = (None,) * (target.type.ndim - ndim)
-    if missing:
-        mask = trace.graph.view(mask, ops.INDEX, {"index": (*spans, *missing)})
-    store_chosen(trace, target, mask, read)
+    wide = trace.graph.view(mask, ops.INDEX, {"index": (*spans, *missing)}) if missing else mask
+    if goes_into(trace, read, dtype):
+        store_chosen(trace, target, wide, read)
+    else:
+        _store_picked(trace, target, mask, wide, read)
+
+
+def _store_picked(trace: Trace, target: Array, mask: Array, wide: Array, value: Symbol) -> None:
+    """`target[mask] = array`, which has an element for each that is picked: NumPy looks at that before it writes.
+
+    `wide` is the mask with as many axes as the target.
+    """
+    if not isinstance(value, Array) or value.type.dtype != target.type.dtype or target.path:
+        raise GraphBreak("index", "with a mask, to assign such values,")
+    graph, buffer = trace.graph, target.buffer
+    source = _source_of_picked(trace, mask, value)
+    if source is not None and source.type.shape == target.type.shape:  # type: ignore[union-attr]
+        nodes = (graph.value(wide), source, graph.value(target))
+        if buffer.visible:
+            trace.arrays.check_writable(buffer)
+        trace.store(target, graph.node(ops.WHERE, nodes), "same_kind")
+        return
+    picked = graph.picked.get(computation(graph.value(mask)))
+    fits_surely = picked is not None and value.type.shape[:1] == (size.symbol(picked),)
+    if buffer.frozen is not None or value.buffer is buffer or value.type.ndim == 0:
+        raise GraphBreak("index", "with a mask, to assign such values,")
+    if not fits_surely and (graph.first_write is not None or graph.in_late_side):
+        raise GraphBreak("raise-after-write", "an assignment of as many values as a mask picks")
+    if buffer.visible:
+        trace.arrays.check_writable(buffer)
+    call_writing(trace, "numpy.ndarray.__setitem__", (target, mask, value))
+
+
+def _source_of_picked(trace: Trace, mask: Array, value: Array) -> Node | None:
+    """The array of which a value is what the same mask picks, if it has not been written since."""
+    node = trace.graph.value(value)
+    if node.op is not ops.CALL or node.attributes["function"] != MASKED:
+        return None
+    source, by = node.inputs
+    is_same = computation(by) == computation(trace.graph.value(mask))
+    return source if is_same and trace.graph.is_current(source) else None
 
 
 def store_chosen(trace: Trace, target: Array, mask: Array, value: Symbol) -> None:
@@ -354,6 +521,21 @@ def fits(trace: Trace, value: Size, dtype: np.dtype) -> bool:
     limits = np.iinfo(dtype)
     least, most = max(limits.min, -LARGEST_INT), min(limits.max, LARGEST_INT)
     return trace.sizes.decide("ge", value, least) and trace.sizes.decide("le", value, most)
+
+
+def flat_item(trace: Trace, array: Array, key: Symbol) -> Symbol:
+    """`array.flat[key]` of a contiguous array: an element, or a copy of some."""
+    if array.type.order != c_order(array.type.ndim) or not array.type.contiguous:
+        raise GraphBreak("layout", "the flat view of an array that is not contiguous")
+    if not isinstance(key, Slice | Integer) and not _is_int_or_ellipsis(key):
+        raise GraphBreak("index", "with these through .flat")
+    flat = trace.graph.view(array, ops.RESHAPE, {"shape": (total(array.type.shape),)})
+    found = item(trace, flat, key)
+    if not isinstance(found, Array):
+        return found
+    return trace.graph.fresh(
+        trace.graph.node(ops.COPY, (trace.graph.value(found),), {"order": "C"})
+    )
 
 
 def store_flat(trace: Trace, method: ArrayMethod, key: Symbol, value: Symbol) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.arrays.computed import length_of
 from ufuse.frame_hook.arrays.reductions import (
-    NO_VALUE,
     array_argument,
     axes_argument,
     dtype_argument,
@@ -20,7 +19,7 @@ from ufuse.frame_hook.interpreter.rules import Positional, Rule, method, rule_fo
 from ufuse.frame_hook.objects.values import as_size, described, is_none
 from ufuse.frame_hook.trace.layouts import MOST_BYTES
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, List, Slice, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import Array, Constant, List, Number, Slice, Symbol, Tuple
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
@@ -45,7 +44,7 @@ def shape_argument(interpreter: Interpreter, symbol: Symbol) -> tuple[Size, ...]
     shape = []
     for part in parts:
         looked_at = trace.look(part)
-        expression = as_size(looked_at)
+        expression = length_of(trace, looked_at)
         if expression is None or arrays.is_bool(looked_at):
             raise GraphBreak("numpy-call", f"a shape with {described(part)}")
         if trace.sizes.decide("lt", expression, 0):
@@ -65,6 +64,8 @@ def _order_argument(interpreter: Interpreter, symbol: Symbol | None, ndim: int) 
 def check_bytes(interpreter: Interpreter, shape: tuple[Size, ...], dtype: np.dtype) -> None:
     """Guard that an array is not too large for memory: NumPy raises MemoryError even if nothing reads the array."""
     count = arrays.total([dimension for dimension in shape if dimension != 0])
+    if interpreter.trace.sizes.are_made(count):
+        return  # none of these lengths is large, and what is made is made by NumPy
     if interpreter.trace.sizes.decide("gt", count, MOST_BYTES // dtype.itemsize):
         raise GraphBreak("eager-raises", "MemoryError: no memory for an array of that size")
 
@@ -94,7 +95,9 @@ def _created(
     elif kind is None:
         kind = np.dtype(np.float64)
     attributes = {"shape": sizes, "dtype": kind, "order": axes}
-    return trace.graph.fresh(trace.graph.node(op, inputs, attributes))
+    node = trace.graph.node(op, inputs, attributes)
+    arrays.assure_layout(trace, node.type)
+    return trace.graph.fresh(node)
 
 
 def _create(op: Op) -> Rule:
@@ -127,7 +130,12 @@ def _full(
 
 
 def _created_like(
-    interpreter: Interpreter, op: Op, a: Symbol, dtype: Symbol | None, value: Symbol | None = None
+    interpreter: Interpreter,
+    op: Op,
+    a: Symbol,
+    dtype: Symbol | None,
+    value: Symbol | None = None,
+    shape: Symbol | None = None,
 ) -> Symbol:
     like = array_argument(interpreter, a, f"numpy.{op.name}_like")
     # where axes are left out NumPy looks at the strides of those of length 1, too
@@ -138,7 +146,17 @@ def _created_like(
     if inputs and _may_warn(inputs[0], kind):
         # It would in `numpy.full`, where plain Python warns in `numpy.full_like`.
         raise GraphBreak("numpy-call", "numpy.full_like with a value that may not fit")
-    attributes = {"shape": like.type.shape, "dtype": kind, "order": canonical(like.type).order}
+    attributes: dict[str, Any] = {
+        "shape": like.type.shape,
+        "dtype": kind,
+        "order": canonical(like.type).order,
+    }
+    if shape is not None and not is_none(interpreter.trace.look(shape)):
+        if attributes["order"] != c_order(like.type.ndim):
+            raise GraphBreak("layout", f"numpy.{op.name}_like of this array, with a shape")
+        sizes = shape_argument(interpreter, shape)
+        attributes.update(shape=sizes, order=c_order(len(sizes)))
+        check_bytes(interpreter, sizes, kind)
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(op, inputs, attributes))
 
 
@@ -151,8 +169,15 @@ def _may_warn(value: Node, dtype: np.dtype) -> bool:
 
 
 def _create_like(op: Op) -> Rule:
-    def rule(interpreter: Interpreter, a: Symbol, /, dtype: Symbol | None = None) -> Symbol:
-        return _created_like(interpreter, op, a, dtype)
+    def rule(
+        interpreter: Interpreter,
+        a: Symbol,
+        /,
+        dtype: Symbol | None = None,
+        *,
+        shape: Symbol | None = None,
+    ) -> Symbol:
+        return _created_like(interpreter, op, a, dtype, shape=shape)
 
     return rule
 
@@ -181,10 +206,32 @@ def _ndarray(
     return _created(interpreter, ops.EMPTY, shape, dtype, order, None)
 
 
+def _is_real(symbol: Symbol) -> bool:
+    """Whether it is a number with a fraction that is known only when the program runs."""
+    type_ = symbol.node.type if isinstance(symbol, Number) else None
+    if isinstance(type_, NumberType):
+        return type_.kind == "float"
+    return isinstance(type_, ArrayType) and type_.scalar and type_.dtype.kind == "f"
+
+
 @rule_for(np.arange)
 def _arange(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
     trace = interpreter.trace
-    result = arrays.call_whole(trace, "numpy.arange", arguments, keywords, may_raise=True)
+    if len(arguments) == 1 and isinstance(end := trace.look(arguments[0]), Number):
+        type_ = end.node.type
+        if isinstance(type_, NumberType) or type_ == ArrayType(np.dtype(int), (), (), scalar=True):
+            length = length_of(trace, end)
+            if str(length) in trace.graph.long:
+                node = trace.graph.long[str(length)]
+                arguments = (Number(node) if isinstance(node.type, NumberType) else end,)
+    result = arrays.call_whole(
+        trace,
+        "numpy.arange",
+        arguments,
+        keywords,
+        may_raise=True,
+        makes=any(map(_is_real, map(trace.look, arguments))),
+    )
     if isinstance(result, Array) and not trace.sizes.decide("ge", result.type.shape[0], 0):
         raise GraphBreak("numpy-call", "numpy.arange that ends before it begins")
     return result
@@ -363,6 +410,37 @@ def _diagonal(
     return interpreter.trace.graph.view(array, ops.DIAGONAL, attributes)
 
 
+@rule_for(np.lib.stride_tricks.sliding_window_view)
+def _windows_of(
+    interpreter: Interpreter, /, x: Symbol, window_shape: Symbol, axis: Symbol = NONE
+) -> Symbol:
+    """`sliding_window_view(x, window_shape)`: a view that is not written through, where there are several windows."""
+    trace = interpreter.trace
+    array = array_argument(interpreter, x, "sliding_window_view")
+    given = trace.look(window_shape)
+    parts = given.items if isinstance(given, Tuple | List) else (given,)
+    widths = [as_size(trace.look(one)) for one in parts]
+    is_all = is_none(trace.look(axis))
+    axes = (
+        tuple(range(array.type.ndim))
+        if is_all
+        else axes_argument(interpreter, axis, array.type.ndim)
+    )
+    if axes is None or len(axes) != len(widths):
+        raise GraphBreak("numpy-call", "sliding_window_view with these arguments")
+    for along, width in zip(axes, widths, strict=True):
+        length = array.type.shape[along]
+        if (
+            width is None
+            or trace.sizes.decide("lt", width, 2)
+            or trace.sizes.decide("le", length, width)
+        ):
+            raise GraphBreak(
+                "numpy-call", "sliding_window_view with one window, or of such a width"
+            )
+    return trace.graph.view(array, ops.WINDOWS, {"widths": tuple(widths), "axes": axes})
+
+
 @method("view")
 def _view(
     interpreter: Interpreter,
@@ -448,109 +526,4 @@ def _copyto(
     if not is_cast and not indexing.goes_into(trace, value, target.type.dtype):
         raise GraphBreak("numpy-call", "numpy.copyto of such values")
     indexing.store_into(trace, target, value)
-    return NONE
-
-
-# Choice ----------------------------------------------------------------------------------------------------------
-
-
-@rule_for(np.where)
-def _where(
-    interpreter: Interpreter, condition: Symbol, x: Symbol | None = None, y: Symbol | None = None, /
-) -> Symbol:
-    if x is None or y is None:
-        if x is not None:
-            raise GraphBreak(
-                "eager-raises", "ValueError: either both or neither of x and y should be given"
-            )
-        array = array_argument(interpreter, condition, "numpy.where")
-        return arrays.call_whole(interpreter.trace, "numpy.nonzero", (array,), may_raise=True)
-    nodes = tuple(arrays.node_of(interpreter.trace, one) for one in (condition, x, y))
-    if not any(isinstance(n.type, ArrayType) and not n.type.scalar for n in nodes):
-        raise GraphBreak("numpy-call", "numpy.where of numbers")
-    return interpreter.trace.graph.fresh(interpreter.trace.graph.node(ops.WHERE, nodes))
-
-
-def _windows() -> None:
-    """Windows are functions of whole numbers, written in Python, that branch on them as arrays."""
-    for function in (np.bartlett, np.blackman, np.hamming, np.hanning, np.kaiser):
-        name = f"numpy.{function.__name__}"
-
-        def rule(
-            interpreter: Interpreter, /, *arguments: Symbol, called: str = name, **keywords: Symbol
-        ) -> Symbol:
-            trace = interpreter.trace
-            points = arguments[0] if arguments else keywords.get("M", NONE)
-            if as_size(trace.look(points)) is None:
-                raise GraphBreak("numpy-call", f"{called} of {described(points)}")
-            return arrays.call_whole(trace, called, arguments, keywords, may_raise=True)
-
-        rule_for(function)(rule)
-
-
-_windows()
-CLIP_TAKES_MIN = "min" in inspect.signature(np.clip).parameters  # from NumPy 2.1 on
-
-
-@rule_for(np.clip)
-def _clip(
-    interpreter: Interpreter,
-    /,
-    a: Symbol,
-    a_min: Symbol | None = None,
-    a_max: Symbol | None = None,
-    out: Symbol | None = None,
-    *,
-    min: Symbol | None = None,  # noqa: A002  NumPy's name
-    max: Symbol | None = None,  # noqa: A002  the same
-) -> Symbol:
-    """`np.clip(a, a_min, a_max)`, where both are given, and `np.clip(a, min=, max=)`."""
-    by_name = min is not None or max is not None
-    if by_name and not CLIP_TAKES_MIN:
-        raise GraphBreak("numpy-call", "numpy.clip with min= or max=")
-    if (a_min is None) != (a_max is None) or (by_name and a_min is not None):
-        raise GraphBreak("eager-raises", "numpy.clip with these bounds")
-    if a_min is None:
-        return _clip_method(interpreter, a, min, max, out)
-    return _clip_method(interpreter, a, a_min, a_max, out)
-
-
-@method("clip")
-def _clip_method(
-    interpreter: Interpreter,
-    a: Symbol,
-    /,
-    min: Symbol | None = None,  # noqa: A002  NumPy's name
-    max: Symbol | None = None,  # noqa: A002  the same
-    out: Symbol | None = None,
-) -> Symbol:
-    array = array_argument(interpreter, a, "numpy.clip")
-    target = _limit(interpreter, out)
-    limits = [_limit(interpreter, min), _limit(interpreter, max)]
-    clip: Any = np._core.umath.clip  # type: ignore[attr-defined]
-    ufunc = np.minimum if limits[0] is None else np.maximum if limits[1] is None else clip
-    operands = (array, *[one for one in limits if one is not None])
-    if len(operands) == 1:
-        raise GraphBreak("numpy-call", "numpy.clip without bounds")
-    if target is None:
-        return arrays.elementwise(interpreter.trace, ufunc, operands)
-    if not isinstance(target, Array):
-        raise GraphBreak("numpy-call", "numpy.clip with this out=")
-    return arrays.store_result(interpreter.trace, ufunc, operands, target)
-
-
-def _limit(interpreter: Interpreter, symbol: Symbol | None) -> Symbol | None:
-    """A limit of `clip`, or its output, read; None where there is none: None, or NumPy's own "no value"."""
-    symbol = None if symbol is None else interpreter.trace.look(symbol)
-    is_absent = isinstance(symbol, Constant) and (symbol.value is None or symbol.value is NO_VALUE)
-    return None if is_absent else symbol
-
-
-@method("fill")
-def _fill(interpreter: Interpreter, a: Symbol, value: Symbol, /) -> Symbol:
-    array = array_argument(interpreter, a, "fill")
-    number = interpreter.trace.look(value)
-    if not arrays.is_number(number):
-        raise GraphBreak("numpy-call", "fill with an array")
-    indexing.store_into(interpreter.trace, array, number)
     return NONE

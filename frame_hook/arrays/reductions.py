@@ -188,6 +188,8 @@ def _reduction_rule(op: Op, code: Any, name: str, dtype: np.dtype | None, *, met
 
     def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         given = _bound(signature, arguments, keywords, what)
+        if not method and isinstance(interpreter.trace.look(given.get("where", NONE)), Array):
+            return arrays.call_whole(interpreter.trace, what, arguments, keywords, may_raise=True)
         if dtype is not None:
             _refuse_others(given, "a axis out keepdims where", what)
         array = interpreter.trace.look(given.pop("a"))
@@ -238,8 +240,6 @@ def _ufunc_reduce(
     ufunc = arrays.plain(interpreter.trace, of)
     op = ops.OPS.get(f"reduce_{ufunc.__name__}")
     what = f"numpy.{ufunc.__name__}.reduce"
-    if op is None or op.ufunc is not ufunc:
-        raise GraphBreak("numpy-call", what)
     given = {
         "axis": axis,
         "dtype": dtype,
@@ -248,6 +248,11 @@ def _ufunc_reduce(
         "initial": initial,
         "where": where,
     }
+    if op is None or op.ufunc is not ufunc:
+        if getattr(np, ufunc.__name__, None) is not ufunc:
+            raise GraphBreak("numpy-call", what)
+        rest = {name: one for name, one in _read(interpreter, given).items() if name != "where"}
+        return arrays.call_whole(interpreter.trace, what, (array,), rest, may_raise=True)
     return reduction(interpreter, op, array_argument(interpreter, array, what), given, what=what)
 
 
@@ -264,8 +269,8 @@ def _ufunc_call(name: str) -> Rule:
     return rule
 
 
-METHODS["ufunc.accumulate"] = _ufunc_call("accumulate")
 METHODS["ufunc.outer"] = _ufunc_call("outer")
+METHODS["ufunc.reduceat"] = _ufunc_call("reduceat")
 
 
 # Mean, variance, standard deviation ------------------------------------------------------------------------------
@@ -308,7 +313,8 @@ def _statistic(name: str, *, method: bool) -> Rule:
         least = arrays.plain(trace, ddof) if name != "mean" else 0
         if type(least) is not int or trace.sizes.decide("le", count, max(least, 0)):
             raise GraphBreak("eager-raises", "RuntimeWarning: Mean of empty slice")
-        if array.type.dtype != np.float64 or set(given) - {"axis", "keepdims"}:
+        is_plain = array.type.dtype == np.float64 and not set(given) - {"axis", "keepdims"}
+        if not is_plain or (array.type.order is None and name != "mean"):
             return arrays.call_whole(trace, what, arguments, keywords, may_raise=True)
         if name == "mean":
             with trace.graph.warned_at(place("reduce")):

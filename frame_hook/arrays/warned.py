@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -23,10 +24,30 @@ SAMPLES: dict[str, tuple[float, ...]] = {
 # fmt: on
 
 
+# Calls of other functions, in which only that step warns.
+CALLS: dict[tuple[str, str], Callable[[], object]] = {
+    ("nanvar", "subtract"): lambda: np.nanvar((np.inf, np.inf)),
+    ("nanvar", "multiply"): lambda: np.nanvar((1e200, -1e200)),
+    ("isclose", "subtract"): lambda: np.isclose(1.5e308, (-1.5e308,)),
+    ("average", "multiply"): lambda: np.average((1e200, 1.0), weights=(1e200, 1.0)),
+    ("average", "divide"): lambda: np.average((1e308, 1.0), weights=(1.0, -0.9999999)),
+}
+
+
+@lru_cache
+def line_of(name: str, step: str) -> Location | None:
+    """Where `numpy.<name>` warns of a step in `CALLS`; None: at its caller's line."""
+    return _place(name, _warned(CALLS[name, step]))
+
+
 @lru_cache
 def place_of(name: str, what: str, *, method: bool) -> Location | None:
     """Where `numpy.<name>` (or the method) warns of its step `what`; None: at its caller's line."""
-    places = [(one.filename, one.lineno) for one in _warnings(name, what, method=method)]
+    return _place(name, _warnings(name, what, method=method))
+
+
+def _place(name: str, warned: list[warnings.WarningMessage]) -> Location | None:
+    places = [(one.filename, one.lineno) for one in warned]
     if not places or places[0][0] == __file__:
         return None
     file, line = places[0]
@@ -36,13 +57,14 @@ def place_of(name: str, what: str, *, method: bool) -> Location | None:
 
 def _warnings(name: str, what: str, *, method: bool) -> list[warnings.WarningMessage]:
     values = np.array(SAMPLES[what])
+    return _warned(getattr(values, name) if method else partial(getattr(np, name), values))
+
+
+def _warned(function: Callable[[], object]) -> list[warnings.WarningMessage]:
     context = context_with(all="warn", under="ignore")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if method:
-            context.run(getattr(values, name))
-        else:
-            context.run(getattr(np, name), values)
+        context.run(function)
     return caught
 
 
@@ -59,3 +81,5 @@ for _name, _steps in {
     for _step in _steps.split():
         place_of(_name, _step, method=True)
         place_of(_name, _step, method=False)
+for _name, _step in CALLS:
+    line_of(_name, _step)

@@ -79,8 +79,9 @@ def _forked(
     depth, location = len(interpreter.call_stack), trace.graph.location
     before = before_branch(interpreter)
     sides: dict[bool, Taken] = {}
-    is_late = trace.graph.in_late_side
+    is_late, is_side = trace.graph.in_late_side, trace.graph.in_side
     trace.graph.in_late_side = is_late or trace.graph.first_write is not None
+    trace.graph.in_side = True
     for jumps in (True, False):
         truth = choice.jumps if jumps else not choice.jumps
         stack = [*before.frames[-1][1], *([choice.condition] if jumps and choice.keeps else [])]
@@ -94,6 +95,7 @@ def _forked(
             )
         del interpreter.call_stack[depth:]
     trace.graph.in_late_side, trace.graph.location = is_late, location
+    trace.graph.in_side = is_side
     refusal = CannotFork(
         frame.code, jump.position, *_in_words(Unlike("written", "an array that it gives"))
     )

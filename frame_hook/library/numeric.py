@@ -43,6 +43,7 @@ from ufuse.frame_hook.trace.symbols import (
     Symbol,
     Tuple,
 )
+from ufuse.graph import ops, size
 from ufuse.graph.types import ArrayType
 
 NONE, ONE = Constant(None), Constant(1)
@@ -104,6 +105,8 @@ def _conversion(kind: type) -> Rule:
             return symbol
         if isinstance(symbol, Array) and not symbol.type.ndim:
             symbol = interpreter.call(interpreter.attribute(symbol, "item"))
+        if kind is int and (quotient := _quotient(interpreter, symbol, up=False)) is not None:
+            return quotient
         if isinstance(symbol, Number | Integer):
             return scalar(interpreter.trace, kind.__name__, symbol)
         if (
@@ -128,6 +131,8 @@ def _divmod(interpreter: Interpreter, x: Symbol, y: Symbol, /) -> Symbol:
     kinds = {number_type(side) for side in (left, right)}
     if isinstance(left, Constant) and isinstance(right, Constant):
         return pure(divmod, *[known_value(interpreter, side) for side in (left, right)])
+    if any(isinstance(side, Array) for side in (left, right)):
+        return interpreter.call(Constant(np.divmod), (left, right))
     if not kinds <= {"int", "float", "bool"}:
         raise GraphBreak("call", "divmod of such values")
     signs = ("//", "%")
@@ -305,6 +310,26 @@ def _prod(interpreter: Interpreter, iterable: Symbol, /, *, start: Symbol = ONE)
     return total
 
 
+def _quotient(interpreter: Interpreter, symbol: Symbol, *, up: bool) -> Symbol | None:
+    """What `n / k` is when rounded to a whole number, of a size and a known divisor; None of all else.
+
+    The quotient of floats is on the same side of a whole number as the exact one, as long as `n` has 52 bits.
+    """
+    node, trace = symbol.node if isinstance(symbol, Number) else None, interpreter.trace
+    if node is None or node.op is not ops.SCALAR or node.attributes["operator"] != "truediv":
+        return None
+    size_node, by = node.inputs
+    divisor = by.attributes["value"] if by.op is ops.CONST else None
+    if size_node.op is not ops.SIZE or type(divisor) is not int or divisor < 1:
+        return None
+    value = size_node.attributes["value"]
+    if trace.sizes.are_made(value):
+        return None
+    if not (trace.sizes.decide("ge", value, 0) and trace.sizes.decide("lt", value, 2**52)):
+        return None
+    return arrays.integer(trace, size.divide("//", value + (divisor - 1) * up, divisor))
+
+
 def _rounded(function: Callable[..., Any]) -> Rule:
     of_known_value = _of_known_values(function)
 
@@ -312,6 +337,9 @@ def _rounded(function: Callable[..., Any]) -> Rule:
         given = interpreter.trace.look(x)
         if isinstance(given, Integer):
             return given  # CPython gives this very object
+        quotient = _quotient(interpreter, given, up=function is math.ceil)
+        if quotient is not None:
+            return quotient
         return of_known_value(interpreter, given)
 
     return rule

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, device_methods, devices
+from ufuse.frame_hook.arrays import arrays, device_methods, devices, some_arguments
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import instructions, slot_names
@@ -314,6 +314,22 @@ def call_ufunc(
     given = {name: value for name, value in given.items() if not _is_default(name, value)}
     if is_array:
         del given["out"]
+    if (
+        not given
+        and len(looked) == ufunc.nin
+        and f"numpy.{ufunc.__name__}" in infer.CALLS
+        and not is_array
+    ):
+        if any(isinstance(one, Array) for one in looked) and out is None:
+            return arrays.call_whole(trace, f"numpy.{ufunc.__name__}", looked, may_raise=True)
+    if (
+        isinstance(mask := given.get("where"), Array)
+        and len(given) == 1
+        and len(looked) == ufunc.nin
+    ):
+        return some_arguments.store_where(
+            trace, ufunc, looked, trace.look(out) if out is not None else None, mask
+        )
     if given or len(looked) != ufunc.nin or ufunc.nout != 1:
         raise GraphBreak(
             "numpy-call", f"numpy.{ufunc.__name__} with {', '.join(given) or 'these arguments'}"

@@ -118,6 +118,8 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
             return _sequence_item(interpreter, container, items, key)
         case Deque(items=members):
             return members[deques.place(interpreter, container, key)]
+        case ArrayMethod(self=Array() as array, name="flat"):
+            return indexing.flat_item(trace, array, key)
         case ArrayMethod(self=Array() as array, name="flags"):
             return flags.flag_item(trace, array, known_value(interpreter, key))
         case Dict(items=entries):

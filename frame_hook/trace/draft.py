@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,6 +34,7 @@ from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
 SAME_ANYWHERE = frozenset({Kind.CONST, Kind.SIZE})
+MOST_DEEP = 6  # operations within one another that are compared
 MOST_BITS = 1024  # of a whole number in a graph: no float is larger, and Python would not print many more digits
 
 
@@ -52,6 +53,7 @@ class Draft:
         self.in_late_side = (
             False  # of a branch that stands behind it: what may fail there has no earlier place
         )
+        self.in_side = False  # of a branch: nodes are taken back, and those of the other side come
         self._replaced: list[tuple[Buffer, Node]] = []  # versions that another one has replaced
         self._facts = facts
         self._constants: dict[tuple[Any, ...], Node] = {}
@@ -59,7 +61,8 @@ class Draft:
         self._kept: list[Node] = []  # whose id is a key
         # By the symbol of a length that values decide, what is so long; these symbols, by the mask.
         self.long: dict[str, Node] = {}
-        self.picked: dict[Node, str] = {}
+        self.picked: dict[Hashable, str] = {}
+        self.computed: dict[tuple[Any, ...], str] = {}  # the same, by the numbers they come from
 
     @contextmanager
     def warned_at(self, place: Location | None) -> Iterator[None]:
@@ -146,13 +149,41 @@ class Draft:
 
     def length(self, name: str) -> Node:
         """A number for the length of an array that values decide; each time another one, as in Python."""
+        made = self.long[name]
+        if isinstance(made.type, NumberType):
+            return self.node(ops.SCALAR, (made, self.constant(0)), {"operator": "add"})
         attributes = {"function": LENGTH, "arguments": (0,), "keywords": ()}
-        return self.node(ops.CALL, (self.long[name],), attributes)
+        return self.node(ops.CALL, (made,), attributes)
+
+    def note_length(self, name: str, node: Node) -> None:
+        """Remember what is as long as a symbol says; not a node of a side in place of one from before the branch."""
+        if name not in self.long or not self.in_side:
+            self.long[name] = node
 
     def assure(self, name: str, least: int) -> None:
-        """Check that a length that values decide is no less: where it is, plain Python runs instead."""
+        """Check that a length that values decide is no less: where it is, plain Python runs instead.
+
+        Raises:
+            GraphBreak: what a side of a branch checks does not hold behind it.
+
+        """
+        if self.in_side:
+            raise GraphBreak("size", "a length, on one side of a branch,")
         nodes = self.length(name), self.constant(least)
         test = self.node(ops.SCALAR, nodes, {"operator": "ge"}, may_raise=True)
+        self.node(ops.CHECK, (test,), {"expected": True}, may_raise=True)
+
+    def assure_equal(self, name: str, other: Size) -> None:
+        """Check that a length that values decide is as another one: where it is not, plain Python runs instead.
+
+        Raises:
+            GraphBreak: as `assure`.
+
+        """
+        if self.in_side:
+            raise GraphBreak("size", "a length, on one side of a branch,")
+        nodes = self.length(name), self.size_node(other)
+        test = self.node(ops.SCALAR, nodes, {"operator": "eq"}, may_raise=True)
         self.node(ops.CHECK, (test,), {"expected": True}, may_raise=True)
 
     def value(self, array: AnyArray) -> Node:
@@ -197,7 +228,9 @@ class Draft:
         if buffer.frozen is not None:
             raise buffer.frozen
         if is_read_only(target):
-            raise GraphBreak("eager-raises", "writing to a diagonal, which is read-only,")
+            raise GraphBreak(
+                "eager-raises", "writing to a diagonal or to windows, which is read-only,"
+            )
         path = tuple((name, dict(attributes)) for name, attributes in target.path)
         made = self.node(ops.STORE, (buffer.version, value), {"path": path, "casting": casting})
         self.replace(buffer, made)
@@ -207,6 +240,12 @@ class Draft:
         """Have a node be what a buffer holds from now on."""
         self._replaced.append((buffer, buffer.version))
         buffer.version = version
+
+    def is_current(self, node: Node) -> bool:
+        """Whether no later version of its buffer has replaced the one that a node is, or shows a part of."""
+        while node.op.kind is Kind.VIEW:
+            node = node.inputs[0]
+        return all(node is not older for _, older in self._replaced)
 
     @property
     def stores(self) -> int:
@@ -226,6 +265,14 @@ class Draft:
         """Remember where something the program can see was first written: by the last node."""
         if buffer.visible and self.first_write is None:
             self.first_write = len(self.nodes) - 1
+
+
+def computation(node: Node, depth: int = MOST_DEEP) -> Hashable:
+    """Equal for nodes that compute the same elementwise from the same versions of the same arrays."""
+    if node.op.kind is not Kind.MAP or not depth:
+        return node
+    inputs = tuple(computation(one, depth - 1) for one in node.inputs)
+    return (node.op, tuple(sorted(node.attributes.items())), inputs)
 
 
 def _takes_any_int(inputs: tuple[Node, ...]) -> bool:

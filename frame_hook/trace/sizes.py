@@ -17,8 +17,8 @@ MADE = ("made",)  # the leaf of a length that values decide: no guard can read i
 MOST_ASSUMED = 4
 
 
-def _refuse(name: str, least: int) -> None:
-    raise GraphBreak("size", f"{name}, which is to be {least} at least,")
+def _refuse(name: str, wanted: Size) -> None:
+    raise GraphBreak("size", f"{name}, which is to be {wanted},")
 
 
 class Sizes:
@@ -36,6 +36,8 @@ class Sizes:
         self._decided: dict[tuple[str, Size, Size], bool] = {}  # guards are never taken back
         # Has the graph check that a length that values decide is no less.
         self.assure: Callable[[str, int], None] = _refuse
+        # The same of two lengths that are to be equal.
+        self.assure_equal: Callable[[str, Size], None] = _refuse
 
     def new_symbol(
         self, wanted: str, value: int, leaf: tuple[Any, ...], least: int | None = None
@@ -206,7 +208,27 @@ class Sizes:
 
     def equal(self, left: Size, right: Size) -> bool:
         """Part of `infer`'s facts: sizes that are equal now, guarded."""
-        return left == right or self.decide("eq", left, right)
+        return left == right or self._takes_for_equal(left, right) or self.decide("eq", left, right)
+
+    def _takes_for_equal(self, left: Size, right: Size) -> bool:
+        """Whether two lengths are taken for equal, which the graph checks: values decide both, or the one alone.
+
+        Otherwise the program could hardly join them, and plain Python does what it does then.
+        """
+        left, right = self.resolved(left), self.resolved(right)
+        names = [str(one) if str(one) in self.leaves else "" for one in (left, right)]
+        are_made = [bool(name) and self.leaves[name] == MADE for name in names]
+        is_fixed = isinstance(left, int) or isinstance(right, int)
+        if left == right or not any(are_made) or not (all(are_made) or is_fixed):
+            return False
+        if min(one for one in (left, right, 2) if isinstance(one, int)) < 2:
+            return False  # such a length is asked for because it broadcasts
+        name, other = (names[0], right) if are_made[0] else (names[1], left)
+        if self._proved("eq", left, right) is not None:
+            return False
+        self.assure_equal(name, other)
+        self.known[name] = other
+        return True
 
     def at_most(self, left: Size, right: Size) -> bool:
         """Part of `infer`'s facts: whether a size is no more than another now, guarded."""

@@ -32,6 +32,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.graph import ops
 from ufuse.graph.node import Node
+from ufuse.graph.size import Size
 
 ABSENT: Any = object()
 
@@ -41,6 +42,13 @@ def _assure(graph: weakref.ref[Draft], name: str, least: int) -> None:
     found = graph()
     assert found is not None
     found.assure(name, least)
+
+
+def _assure_equal(graph: weakref.ref[Draft], name: str, other: Size) -> None:
+    """As `Draft.assure_equal`."""
+    found = graph()
+    assert found is not None
+    found.assure_equal(name, other)
 
 
 class Trace:
@@ -61,6 +69,7 @@ class Trace:
         self.sizes = Sizes(self.guards, varying.values)
         self.graph = Draft(self.sizes)
         self.sizes.assure = partial(_assure, weakref.ref(self.graph))
+        self.sizes.assure_equal = partial(_assure_equal, weakref.ref(self.graph))
         self.number_examples: dict[Node, Any] = {}  # what each number is in this call
         self.expected: dict[Node, bool] = {}  # the truth of numbers that the graph checks
         self.owners: dict[int, Instance] = {}  # by id of the content that instances hold

@@ -6,9 +6,10 @@ with the graph, so the whole takes time in proportion to its nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from ufuse.graph.made import makers, named_by
 from ufuse.graph.memory.accesses import Access, Memory, producer
 from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.memory.history import Found, History, Part
@@ -54,6 +55,7 @@ class _Follower:
         self.found = Dependences()
         self._families = _families(graph, memory)
         self._histories: dict[Node, History] = {}
+        self._made = makers(graph)
 
     def _history(self, root: Node) -> History | None:
         """The history of a buffer that some node writes."""
@@ -91,7 +93,19 @@ class _Follower:
             history.note_read(history.part(part.access), before, node, time)
         for history, part, before in writes:
             history.note_write(history.part(part.access), before, node, time)
+        if self._made:
+            waits.update(self._makers_of_sizes(node))
         waits.discard(node)
+
+    def _makers_of_sizes(self, node: Node) -> Iterator[Node]:
+        """The nodes that make the sizes which a node names, or a view or a size that it takes."""
+        pending, seen = [node], {node}
+        while pending:
+            one = pending.pop()
+            yield from (producer(self._made[name]) for name in named_by(one) & self._made.keys())
+            unrun = [source for source in one.inputs if source.op.kind in (Kind.VIEW, Kind.SIZE)]
+            pending += [source for source in unrun if source not in seen]
+            seen.update(unrun)
 
     def _read(
         self, node: Node, source: Node, access: Access, history: History

@@ -209,6 +209,7 @@ def _same_view(node: Node, seen: Observed, builder: Builder) -> Node | None:
         "reshape": False,
         "part": True,
         "diagonal": True,
+        "windows": True,
         "retype": False,
     }
     return None if changes[node.op.name] else array

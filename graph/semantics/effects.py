@@ -9,6 +9,7 @@ import numpy as np
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, target_type
 
 COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
@@ -26,13 +27,17 @@ PURE_REDUCTIONS = frozenset(
 PURE_SCALARS = frozenset("add sub mul neg pos lt le gt ge eq ne not_ and_ or_ xor".split())
 PURE_CALLS = frozenset(
     "numpy.matmul numpy.dot numpy.ndarray.dot numpy.concatenate numpy.stack numpy.argsort numpy.array".split()
-)
+) | {BOUNDS + "begin", BOUNDS + "extent"}
 # Calls that raise for some values, and never warn: they move elements, and compute none.
-RAISE_ONLY = PURE_CALLS | frozenset(
-    """numpy.take numpy.ndarray.take operator.getitem numpy.take_along_axis numpy.repeat numpy.ndarray.repeat numpy.tile
-    numpy.vstack numpy.hstack numpy.column_stack numpy.append numpy.roll numpy.searchsorted numpy.ndarray.searchsorted
-    numpy.lexsort numpy.argmax numpy.argmin numpy.ndarray.argmax numpy.ndarray.argmin numpy.unravel_index
-    numpy.arange""".split()
+RAISE_ONLY = (
+    PURE_CALLS
+    | {BOUNDS + "place", BOUNDS + "amount"}
+    | frozenset(
+        """numpy.take numpy.ndarray.take operator.getitem numpy.take_along_axis numpy.repeat numpy.ndarray.repeat
+    numpy.tile numpy.vstack numpy.hstack numpy.column_stack numpy.append numpy.roll numpy.searchsorted
+    numpy.ndarray.searchsorted numpy.lexsort numpy.argmax numpy.argmin numpy.ndarray.argmax numpy.ndarray.argmin
+    numpy.unravel_index numpy.arange""".split()
+    )
 )
 
 

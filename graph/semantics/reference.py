@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.size import Expression, Size, Symbol, evaluate
-from ufuse.graph.types import ArrayType, NumberType, Span, c_order
+from ufuse.graph.types import ArrayType, NumberType, Span, TupleType, Type, c_order
 from ufuse.graph.typing.calls import function_named
 from ufuse.graph.typing.infer import scalar_function
 
@@ -36,6 +37,8 @@ def run(graph: Graph, *inputs: Any, sizes: Mapping[str, int] | None = None) -> t
         if node.op.kind is not Kind.INPUT:
             rule = BY_NAME.get(node.op.name) or BY_KIND[node.op.kind]
             values[node] = rule(node, [values[one] for one in node.inputs], bindings)
+            if "sizes" in node.attributes:
+                _bind_made(node.type, values[node], set(node.attributes["sizes"]), bindings)
     return tuple(values[node] for node in graph.outputs)
 
 
@@ -65,7 +68,20 @@ def bind(graph: Graph, inputs: Sequence[Any], bindings: Sizes) -> None:
             raise ValueError(f"a size is {found}, and {wanted} is {evaluate(wanted, bindings)}")
 
 
-def symbol_name(value: Size) -> str | None:
+def _bind_made(type_: Type, value: Any, own: set[str], bindings: Sizes) -> None:
+    """Give the symbols that a node makes their values, once it has run."""
+    if isinstance(type_, TupleType):
+        for one, item in zip(type_.items, value, strict=True):
+            _bind_made(one, item, own, bindings)
+    elif isinstance(type_, ArrayType):
+        for length, found in zip(type_.shape, np.shape(value), strict=True):
+            if (name := symbol_name(length)) in own:
+                bindings[name] = int(found)
+    elif isinstance(type_, NumberType) and (name := symbol_name(type_.value)) in own:
+        bindings[name] = value
+
+
+def symbol_name(value: Size | None) -> str | None:
     """The name where a size is one symbol alone."""
     match value:
         case Expression(terms=(((Symbol(name=name),), 1),)):
@@ -112,6 +128,11 @@ def _part(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
 
 def _diagonal(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
     return inputs[0].diagonal(node.attributes["offset"], *node.attributes["axes"])
+
+
+def _windows(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
+    widths = tuple(evaluate(width, bindings) for width in node.attributes["widths"])
+    return sliding_window_view(inputs[0], widths, node.attributes["axes"])
 
 
 def _retype(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
@@ -278,6 +299,7 @@ BY_NAME: dict[str, Rule] = {
     "reshape":   _reshape,
     "part":      _part,
     "diagonal":  _diagonal,
+    "windows":   _windows,
     "retype":    _retype,
 }
 # fmt: on

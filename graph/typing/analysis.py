@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ufuse.graph.size import Size, divide
 from ufuse.graph.types import ArrayType
-from ufuse.graph.typing.call import BY_NAME, Call, Rule, ShapeRule, Shapes
+from ufuse.graph.typing.call import BY_NAME, Call, Rule, ShapeRule, Shapes, nested_shape
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import Shape, broadcast, reduced, same, the_axis
 
-PLAIN_SUM = re.compile(r"([a-zA-Z]*(?:,[a-zA-Z]*)+)(?:->([a-zA-Z]*))?")
+PLAIN_SUM = re.compile(r"([a-zA-Z.]*(?:,[a-zA-Z.]*)*)(?:->([a-zA-Z.]*))?")
+DOTS = "..."
+MOST_POWERS = 100
 
 
 def _summed(call: Call) -> Shape:
-    """A sum of products of several arrays; of one array it may be a view."""
+    """A sum of products; of one array it may be a view, which is refused where NumPy is asked."""
     text = call.constant(0, "subscripts")
     found = PLAIN_SUM.fullmatch(text.replace(" ", "")) if isinstance(text, str) else None
     if found is None:
@@ -24,20 +27,36 @@ def _summed(call: Call) -> Shape:
     if len(terms) != len(call.arguments) - 1:
         raise CannotInfer(f"{call.name} of other arrays than its subscripts say")
     lengths: dict[str, Size] = {}
-    for place, letters in enumerate(terms, 1):
-        shape = call.shape(place, "operands")
-        if len(shape) != len(letters):
-            raise CannotInfer(f"{call.name} of other axes than its subscripts say")
-        for letter, length in zip(letters, shape, strict=True):
-            if not same(lengths.setdefault(letter, length), length, call.facts):
-                raise CannotInfer(f"{call.name} of lengths {lengths[letter]} and {length}")
-    together = "".join(terms)
+    others: list[Shape] = []  # what the dots stand for
+    for place, term in enumerate(terms, 1):
+        others.append(_note_lengths(call, term, call.shape(place, "operands"), lengths))
+    together = "".join(terms).replace(DOTS, "")
     result = found[2]
     if result is None:
-        result = "".join(sorted(one for one in lengths if together.count(one) == 1))
-    if len(set(result)) != len(result) or not set(result) <= lengths.keys():
+        alone = sorted(one for one in lengths if together.count(one) == 1)
+        result = DOTS * any(others) + "".join(alone)
+    letters = result.replace(DOTS, "", 1)
+    if len(set(letters)) != len(letters) or not set(letters) <= lengths.keys():
         raise CannotInfer(f"{call.name} of these subscripts")
-    return tuple(lengths[letter] for letter in result)
+    rest = broadcast(others, call.facts) if DOTS in result else ()
+    if DOTS not in result and any(others):
+        raise CannotInfer(f"{call.name} of these subscripts")
+    before, _, behind = result.partition(DOTS)
+    return (*[lengths[one] for one in before], *rest, *[lengths[one] for one in behind])
+
+
+def _note_lengths(call: Call, term: str, shape: Shape, lengths: dict[str, Size]) -> Shape:
+    """Note how long the axes are that have letters; those that the dots of a term stand for."""
+    before, dots, behind = term.partition(DOTS)
+    named = len(before) + len(behind)
+    if "." in before + behind or len(shape) < named or (len(shape) > named and not dots):
+        raise CannotInfer(f"{call.name} of other axes than its subscripts say")
+    end = len(shape) - len(behind)
+    axes = (*shape[: len(before)], *shape[end:])
+    for letter, length in zip(before + behind, axes, strict=True):
+        if not same(lengths.setdefault(letter, length), length, call.facts):
+            raise CannotInfer(f"{call.name} of lengths {lengths[letter]} and {length}")
+    return shape[len(before) : end]
 
 
 def _convolved(default: str) -> ShapeRule:
@@ -131,18 +150,25 @@ def _averaged(call: Call) -> Shape:
         raise CannotInfer(f"{call.name} with returned=")
     shape, axis = call.shape(0, "a"), call.constant(1, "axis")
     if call.argument(2, "weights") is not None:
-        weights = call.shape(2, "weights")
-        if len(weights) != len(shape):
-            raise CannotInfer(f"{call.name} with weights of another shape")
-        broadcast([shape, weights], call.facts)
+        _check_weights(call, shape, axis, call.shape(2, "weights"))
     return reduced(shape, axis, bool(call.constant(BY_NAME, "keepdims", default=False)))
+
+
+def _check_weights(call: Call, shape: Shape, axis: Any, weights: Shape) -> None:
+    """Weights are of the array's shape, or of one axis along which it is averaged."""
+    if len(weights) == 1 and len(shape) > 1:
+        wanted: Shape = (shape[the_axis(axis, len(shape))],)
+    else:
+        wanted = shape
+    if len(weights) != len(wanted) or not all(
+        same(a, b, call.facts) for a, b in zip(weights, wanted, strict=True)
+    ):
+        raise CannotInfer(f"{call.name} with weights of another shape")
 
 
 def _counted(call: Call) -> Shapes:
     """How many elements are in each of so many bins, and where these begin and end."""
-    bins = call.constant(1, "bins", 10)
-    if type(bins) is not int or bins < 1:
-        raise CannotInfer(f"{call.name} of these bins")
+    edges = _edges(call)
     call.shape(0, "a")
     type_ = call.argument(0, "a")
     if isinstance(type_, ArrayType) and type_.dtype.kind == "b":
@@ -153,14 +179,70 @@ def _counted(call: Call) -> Shapes:
     call.argument(3, "density")
     if call.argument(4, "weights") is not None:
         call.shape(4, "weights")
-    return [(bins,), (bins + 1,)]
+    return [(edges - 1,), (edges,)]
+
+
+def _edges(call: Call) -> Size:
+    """How many edges the bins have: of a number of them one more, of a vector what it has."""
+    bins = call.argument(1, "bins")
+    if bins is None or isinstance(bins, Constant):
+        known = call.constant(1, "bins", 10)
+        if type(known) is int and known >= 1:
+            return known + 1
+    shape = () if bins is None else nested_shape(bins, call.name, call.facts)
+    if len(shape) != 1:
+        raise CannotInfer(f"{call.name} of these bins")
+    return shape[0]
+
+
+def _counted_twice(call: Call) -> Shapes:
+    """How many pairs are in each of so many bins times so many, and where these begin and end."""
+    bins = call.constant(2, "bins", 10)
+    pair = list(bins) if isinstance(bins, tuple | list) else [bins] * 2
+    if len(pair) != 2 or not all(type(one) is int and one >= 1 for one in pair):
+        raise CannotInfer(f"{call.name} of these bins")
+    x, y = call.shape(0, "x"), call.shape(1, "y")
+    if len(x) != 1 or len(y) != 1 or not same(x[0], y[0], call.facts):
+        raise CannotInfer(f"{call.name} of these arrays")
+    if call.argument(3, "range") is not None:
+        call.constant(3, "range")
+    call.argument(4, "density")
+    if call.argument(5, "weights") is not None:
+        call.shape(5, "weights")
+    return [tuple(pair), (pair[0] + 1,), (pair[1] + 1,)]
+
+
+def _fitted(call: Call) -> Shape:
+    """Coefficients of polynomials through the values of one function, or of several."""
+    if call.constant(4, "full", default=False) or call.constant(6, "cov", default=False):
+        raise CannotInfer(f"{call.name} with full= or cov=")
+    places, values, degree = call.shape(0, "x"), call.shape(1, "y"), call.constant(2, "deg")
+    if type(degree) is not int or not 0 <= degree <= MOST_POWERS:
+        raise CannotInfer(f"{call.name} of this degree")
+    call.argument(3, "rcond")
+    if call.argument(5, "w") is not None:
+        call.shape(5, "w")
+    if len(places) != 1 or len(values) not in (1, 2):
+        raise CannotInfer(f"{call.name} of these arrays")
+    if not same(places[0], values[0], call.facts):
+        raise CannotInfer(f"{call.name} of lengths {places[0]} and {values[0]}")
+    return (degree + 1, *values[1:])
+
+
+def _slopes(call: Call) -> Shape:
+    """Of a vector at places that are given."""
+    values, places = call.shape(0, "f"), call.shape(1, "varargs")
+    call.constant(BY_NAME, "edge_order")
+    if len(values) != 1 or len(places) != 1 or not same(values[0], places[0], call.facts):
+        raise CannotInfer(f"{call.name} of these arrays")
+    return values
 
 
 # fmt: off
 ANALYSIS: dict[str, Rule] = {
     "numpy.einsum":            Rule(_summed),
-    "numpy.convolve":          Rule(_convolved("full")),
-    "numpy.correlate":         Rule(_convolved("valid")),
+    "numpy.convolve":          Rule(_convolved("full"), lists=(0, 1)),
+    "numpy.correlate":         Rule(_convolved("valid"), lists=(0, 1)),
     # Fourier transforms
     "numpy.fft.fft":           Rule(_transformed, counts=(1, 2), counted=2),
     "numpy.fft.ifft":          Rule(_transformed, counts=(1, 2), counted=2),
@@ -173,7 +255,10 @@ ANALYSIS: dict[str, Rule] = {
     # statistics
     "numpy.cov":               Rule(_covariance, fill=("eye",)),
     "numpy.corrcoef":          Rule(_covariance, fill=("eye",)),
-    "numpy.average":           Rule(_averaged),
+    "numpy.average":           Rule(_averaged, lists=(0, 2, "weights")),
     "numpy.histogram":         Rule(_counted),
+    "numpy.histogram2d":       Rule(_counted_twice),
+    "numpy.gradient":          Rule(_slopes),
+    "numpy.polyfit":           Rule(_fitted, fill=("range",), counts=(2, 3), warns=True),
 }
 # fmt: on

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from functools import reduce
 from math import prod
+from operator import itemgetter
 from typing import Any
 
-from ufuse.graph.size import add, multiply
+from ufuse.graph.size import add, divide, multiply
 from ufuse.graph.typing.call import BY_NAME, Call, Rule
-from ufuse.graph.typing.sample import CannotInfer
+from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import Shape, count, same, the_axis
 
+PAD_MODES = frozenset(
+    "constant edge wrap reflect symmetric linear_ramp maximum mean median minimum".split()
+)
 MOST_REPEATED = 4096  # times that a sample is repeated
 
 
@@ -109,9 +113,10 @@ def _appended(call: Call) -> Shape:
 
 def _padded(call: Call) -> Shape:
     source, mode = call.shape(0, "array"), call.constant(2, "mode", "constant")
-    if mode not in ("constant", "edge", "wrap", "reflect", "symmetric"):
+    if mode not in PAD_MODES:
         raise CannotInfer(f"{call.name} in this mode")
-    call.argument(3, "constant_values")
+    for name in ("constant_values", "end_values", "stat_length", "reflect_type"):
+        call.argument(BY_NAME, name)
     widths = _widths(call.constant(1, "pad_width"), len(source))
     return tuple(
         length + (before + after) for length, (before, after) in zip(source, widths, strict=True)
@@ -139,28 +144,83 @@ def _is_pair(given: Any) -> bool:
 
 def _grid(call: Call) -> list[Shape]:
     """Of two vectors or more, copied."""
-    if not call.constant(BY_NAME, "copy", default=True) or call.constant(
-        BY_NAME, "sparse", default=False
-    ):
+    if not call.constant(BY_NAME, "copy", default=True):
         raise CannotInfer(f"{call.name} that gives views")
     lengths = [count(call.shape(place, "xi")) for place in range(len(call.arguments))]
     if len(lengths) < 2:
         raise CannotInfer(f"{call.name} of one vector")
+    axes = list(range(len(lengths)))  # along which each of them lies
     if call.constant(BY_NAME, "indexing", default="xy") == "xy":
-        lengths[:2] = lengths[1::-1]
-    return [tuple(lengths)] * len(lengths)
+        axes[:2] = 1, 0
+    whole = [length for _, length in sorted(zip(axes, lengths, strict=True), key=itemgetter(0))]
+    if call.constant(BY_NAME, "sparse", default=False):
+        return [tuple(whole[k] if k == axis else 1 for k in range(len(axes))) for axis in axes]
+    return [tuple(whole)] * len(axes)
+
+
+def _bytes(call: Call) -> Shape:
+    """`np.packbits` of all bits, or of those along one axis."""
+    shape, axis = call.shape(0, "a"), call.constant(1, "axis")
+    call.constant(2, "bitorder")
+    if axis is None:
+        return (divide("//", count(shape) + 7, 8),)
+    axis = the_axis(axis, len(shape))
+    return (*shape[:axis], divide("//", shape[axis] + 7, 8), *shape[axis + 1 :])
+
+
+def _bits(call: Call) -> Shape:
+    shape, axis = call.shape(0, "a"), call.constant(1, "axis")
+    call.constant(3, "bitorder")
+    if call.constant(2, "count") is not None:
+        raise CannotInfer(f"{call.name} of so many bits")
+    if axis is None:
+        return (multiply(count(shape), 8),)
+    axis = the_axis(axis, len(shape))
+    return (*shape[:axis], multiply(shape[axis], 8), *shape[axis + 1 :])
+
+
+def _powers(call: Call) -> Shape:
+    """`np.vander`: so many powers of each element."""
+    source = call.shape(0, "x")
+    call.constant(2, "increasing")
+    if len(source) != 1:
+        raise CannotInfer(f"{call.name} of more than a vector")
+    given = call.argument(1, "N")
+    if given is None or (isinstance(given, Constant) and given.value is None):
+        return (source[0], source[0])
+    number = call.constant(1, "N")
+    if type(number) is not int or number < 1:
+        raise CannotInfer(f"{call.name} of this number of columns")
+    return (source[0], number)
+
+
+def _on_diagonal(call: Call) -> Shape:
+    """`np.diag` of a vector: a matrix with it on a diagonal."""
+    source, offset = call.shape(0, "v"), call.constant(1, "k", 0)
+    if len(source) != 1 or type(offset) is not int:
+        raise CannotInfer(f"{call.name} of these arguments")
+    return (source[0] + abs(offset),) * 2
+
+
+def _triangle(call: Call) -> list[Shape]:
+    """Rows and columns of the places in one half of a matrix."""
+    for place, name in enumerate(("n", "k", "m")):
+        given = call.argument(place, name)
+        if given is not None and not (isinstance(given, Constant) and given.value is None):
+            call.size(place, name)
+    return [(call.made(),)] * 2
 
 
 # fmt: off
 ARRANGING: dict[str, Rule] = {
-    "numpy.concatenate":       Rule(_concatenate),
-    "numpy.stack":             Rule(_stack),
-    "numpy.vstack":            Rule(_vstack),
-    "numpy.hstack":            Rule(_hstack),
+    "numpy.concatenate":       Rule(_concatenate, items=True),
+    "numpy.stack":             Rule(_stack, items=True),
+    "numpy.vstack":            Rule(_vstack, items=True),
+    "numpy.hstack":            Rule(_hstack, items=True),
     "numpy.tile":              Rule(_tiled),
     "numpy.kron":              Rule(_kronecker),
-    "numpy.column_stack":      Rule(_columns),
-    "numpy.append":            Rule(_appended),
+    "numpy.column_stack":      Rule(_columns, items=True),
+    "numpy.append":            Rule(_appended, lists=(0, 1, "values")),
     "numpy.insert":            Rule(_inserted),
     "numpy.bartlett":          Rule(_window, counts=(0, 1), counted=3),
     "numpy.blackman":          Rule(_window, counts=(0, 1), counted=3),
@@ -169,5 +229,11 @@ ARRANGING: dict[str, Rule] = {
     "numpy.kaiser":            Rule(_window, counts=(0, 1), counted=3),
     "numpy.pad":               Rule(_padded),
     "numpy.meshgrid":          Rule(_grid),
+    "numpy.packbits":          Rule(_bytes),
+    "numpy.unpackbits":        Rule(_bits),
+    "numpy.vander":            Rule(_powers),
+    "numpy.diag":              Rule(_on_diagonal, counts=(1, 2), counted=0),
+    "numpy.tril_indices":      Rule(_triangle, makes=True, counts=(0, 3), counted=3),
+    "numpy.triu_indices":      Rule(_triangle, makes=True, counts=(0, 3), counted=3),
 }
 # fmt: on

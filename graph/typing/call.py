@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from ufuse.graph.size import Size, symbol
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand
-from ufuse.graph.typing.shapes import Shape
+from ufuse.graph.typing.shapes import Shape, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,30 +59,33 @@ class Call:
         return found.value
 
     def shape(self, place: int, name: str) -> Shape:
-        """The shape of an array or number argument.
+        """The shape of an argument that is an array or a number, or that NumPy makes an array of.
 
         Raises:
-            CannotInfer: it is neither.
+            CannotInfer: it is none of these.
 
         """
         found = self.argument(place, name)
-        if found is None or isinstance(found, Sequenced):
-            raise CannotInfer(f"{name} of {self.name} is not an array")
-        return shape_of(found, f"{name} of {self.name}")
+        if found is None:
+            raise CannotInfer(f"{name} of {self.name} is not given")
+        return nested_shape(found, f"{name} of {self.name}", self.facts)
 
     def shapes(self, place: int, name: str) -> list[Shape]:
-        """The shapes of an argument that is a tuple or list of arrays and numbers.
+        """The shapes of an argument that is a tuple or list of what NumPy makes arrays of.
 
         Raises:
             CannotInfer: it is none.
 
         """
         found = self.argument(place, name)
-        given = found.items if isinstance(found, Sequenced) else ()
-        shapes = [shape_of(one) for one in given if not isinstance(one, Sequenced)]
-        if not given or len(shapes) < len(given):
+        given: Sequence[Argument] = ()
+        if isinstance(found, Sequenced):
+            given = found.items
+        elif isinstance(found, Constant) and isinstance(found.value, tuple | list):
+            given = [Constant(one) for one in found.value]
+        if not given:
             raise CannotInfer(f"{self.name} takes a tuple or list of arrays")
-        return shapes
+        return [nested_shape(one, self.name, self.facts) for one in given]
 
     def size(self, place: int, name: str) -> Size:
         """An integer argument, as a constant or an expression.
@@ -127,8 +130,45 @@ class Rule:
         0,
     )  # arguments that say how much memory it takes: never tried at their value
     counted: int = 1  # what stands for these in a sample
+    keys: tuple[int, ...] = ()  # arguments in which 0 stands for a known place
     fails: bool = True  # it may raise, for some values or sizes that the types allow
     makes: bool = False  # a length of its result follows from values
+    asks: bool = True  # NumPy is asked about samples
+    is_size: bool = False  # its result is such a number itself
+    warns: bool = False  # its Python code may warn, in place of which it is made to raise
+    # Arguments, by place or name, in whose place a list is to NumPy the array that it makes of it.
+    lists: tuple[int | str, ...] = ()
+    items: bool = False  # and so is each item of the first argument
+
+
+def nested_shape(given: Argument, name: str, facts: Facts) -> Shape:
+    """The shape of an array, of a number, or of what NumPy makes of nested lists of these.
+
+    Raises:
+        CannotInfer: it is neither, or the lists have different lengths.
+
+    """
+    if isinstance(given, Sequenced):
+        if any(map(_may_be_large, given.items)):
+            raise CannotInfer("a whole number may be too large for 64 bits")
+        shapes = [nested_shape(item, name, facts) for item in given.items]
+        for shape in shapes[1:]:
+            if len(shape) != len(shapes[0]) or not all(
+                same(a, b, facts) for a, b in zip(shapes[0], shape, strict=True)
+            ):
+                raise CannotInfer("ValueError: lists of different lengths")
+        return (len(shapes), *shapes[0])
+    if isinstance(given, Constant) and isinstance(given.value, tuple | list | range):
+        try:
+            return tuple(map(int, np.shape(given.value)))
+        except ValueError as error:  # lists of different lengths, or too many in one another
+            raise CannotInfer(f"ValueError: {error}") from None
+    return shape_of(given, name)
+
+
+def _may_be_large(given: Argument) -> bool:
+    """Whether it is a Python int of which nothing is known."""
+    return isinstance(given, NumberType) and given.kind == "int" and given.value is None
 
 
 def shape_of(operand: Operand, name: str = "an operand") -> Shape:

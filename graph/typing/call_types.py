@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
-from ufuse.graph.typing.call import Argument, Call, Sequenced
+from ufuse.graph.typing.call import Argument, Call, Sequenced, nested_shape
 from ufuse.graph.typing.calls import COUNTS, NO_MATTER, function_named, rule_for
 from ufuse.graph.typing.counting import LENGTH
-from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, ask, group, pattern
+from ufuse.graph.typing.sample import (
+    CannotInfer,
+    Constant,
+    Facts,
+    Operand,
+    ask,
+    group,
+    ordered_for,
+    pattern,
+)
 from ufuse.graph.typing.shapes import Shape
 
 
@@ -39,6 +48,37 @@ def _counted(argument: Argument, value: int = 1) -> Argument:
     if not isinstance(type_, NumberType):
         return argument
     return Constant(value) if type_.kind == "int" else type_
+
+
+def _first_place(argument: Argument) -> Argument:
+    """A key with 0 in the place of whole numbers that are known: a sample has few elements."""
+    if isinstance(argument, Sequenced):
+        return Sequenced(argument.kind, tuple(map(_first_place, argument.items)))
+    if isinstance(argument, Constant) and type(argument.value) is tuple:
+        return Constant(tuple(0 if type(one) is int else one for one in argument.value))
+    is_place = isinstance(argument, Constant) and type(argument.value) is int
+    return Constant(0) if is_place else argument
+
+
+def _listed(argument: Argument, facts: Facts) -> Argument:
+    """The array that NumPy makes of a list; another argument as it is."""
+    is_list = isinstance(argument, Sequenced) or (
+        isinstance(argument, Constant) and isinstance(argument.value, list | tuple)
+    )
+    if not is_list:
+        return argument
+    return reshaped_sample(
+        ask(np.array, [_pattern(argument)]), nested_shape(argument, "a list", facts)
+    )
+
+
+def _listed_items(argument: Argument, facts: Facts) -> Argument:
+    if isinstance(argument, Sequenced):
+        return Sequenced(argument.kind, tuple(_listed(item, facts) for item in argument.items))
+    if isinstance(argument, Constant) and isinstance(argument.value, list | tuple):
+        items = tuple(_listed(Constant(item), facts) for item in argument.value)
+        return Sequenced(type(argument.value).__name__, items)
+    return argument
 
 
 def _check_dtype(dtype: Any, operands: tuple[Operand, ...]) -> None:
@@ -71,6 +111,8 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
     if "dtype" in keywords:
         _check_dtype(call.constant(len(arguments), "dtype"), operands)
     shapes = rule.shape(call)
+    if rule.is_size:
+        return NumberType("int", call.made())
     ignored = set(keywords) - call.asked - NO_MATTER
     if ignored:
         raise CannotInfer(f"{name} with {', '.join(sorted(ignored))}=")
@@ -82,9 +124,20 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
     keywords = {
         key: _counted(a, rule.counted) if key in COUNTS else a for key, a in keywords.items()
     }
+    for at in rule.keys:
+        samples[at] = _first_place(samples[at])
+    for place in rule.lists:
+        if isinstance(place, str) and place in keywords:
+            keywords[place] = _listed(keywords[place], facts)
+        elif isinstance(place, int) and place < len(samples):
+            samples[place] = _listed(samples[place], facts)
+    if rule.items and samples:
+        samples[0] = _listed_items(samples[0], facts)
+    results = shapes if isinstance(shapes, list) else [shapes]
+    samples = [ordered_for(a, *results) if isinstance(a, ArrayType) else a for a in samples]
     patterns = [_pattern(a, fill) for a, fill in zip(samples, fills, strict=False)]
     named = [(key, _pattern(value)) for key, value in keywords.items()]
-    sampled = ask(function_named(name), patterns, named)
+    sampled = ask(function_named(name), patterns, named) if rule.asks else NothingType()
     if written:
         new = [
             operands[k].type if isinstance(operands[k], Constant) else operands[k] for k in written

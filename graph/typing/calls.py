@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.size import Size
+from ufuse.graph.size import Size, divide
 from ufuse.graph.types import NumberType
 from ufuse.graph.typing.analysis import ANALYSIS
 from ufuse.graph.typing.arranging import ARRANGING
@@ -20,13 +20,15 @@ from ufuse.graph.typing.call import (
     Argument,
     Call,
     Rule,
-    Sequenced,
     ShapeRule,
     Shapes,
-    shape_of,
+    nested_shape,
 )
 from ufuse.graph.typing.counting import COUNTING
-from ufuse.graph.typing.gathering import GATHERING
+from ufuse.graph.typing.gathering import GATHERING, put
+from ufuse.graph.typing.matrices import MATRICES
+from ufuse.graph.typing.missing import MISSING
+from ufuse.graph.typing.raising import raising
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import (
     Shape,
@@ -82,6 +84,20 @@ def _reduce(keepdims: int, first: str = "a") -> ShapeRule:
     def shape(call: Call) -> Shape:
         kept = bool(call.constant(keepdims, "keepdims", default=False))
         return reduced(call.shape(0, first), call.constant(1, "axis"), kept)
+
+    return shape
+
+
+def _chosen(keepdims: int) -> ShapeRule:
+    """As `_reduce`, of the elements that `where=` says, which has the array's shape."""
+
+    def shape(call: Call) -> Shape:
+        source, mask = call.shape(0, "a"), call.shape(BY_NAME, "where")
+        if len(mask) != len(source) or not all(
+            same(a, b, call.facts) for a, b in zip(mask, source, strict=True)
+        ):
+            raise CannotInfer(f"{call.name} with where= of another shape")
+        return _reduce(keepdims)(call)  # type: ignore[return-value]
 
     return shape
 
@@ -165,6 +181,20 @@ def _accumulated(call: Call) -> Shape:
     return shape
 
 
+def _sections(call: Call) -> Shape:
+    """`ufunc.reduceat`: one result for each place where a section begins."""
+    shape, places = call.shape(0, "array"), call.shape(1, "indices")
+    axis = the_axis(call.constant(2, "axis", 0), len(shape))
+    if len(places) != 1:
+        raise CannotInfer(f"{call.name} at other places than a vector")
+    return (*shape[:axis], places[0], *shape[axis + 1 :])
+
+
+def _reduced_by_ufunc(call: Call) -> Shape:
+    kept = bool(call.constant(4, "keepdims", default=False))
+    return reduced(call.shape(0, "array"), call.constant(1, "axis", 0), kept)
+
+
 def _searchsorted(call: Call) -> Shape:
     return call.shape(1, "v")
 
@@ -179,8 +209,13 @@ def _take(call: Call) -> Shape:
 
 
 def _repeat(call: Call) -> Shape:
-    source, repeats = call.shape(0, "a"), call.size(1, "repeats")
-    axis = call.constant(2, "axis")
+    source, axis = call.shape(0, "a"), call.constant(2, "axis")
+    given = call.argument(1, "repeats")
+    if given is not None and nested_shape(given, call.name, call.facts):
+        if axis is None and len(source) == 1:
+            return (call.made(),)
+        raise CannotInfer(f"{call.name} of more than a vector")
+    repeats = call.size(1, "repeats")
     if axis is None:
         return (count(source) * repeats,)
     axis = the_axis(axis, len(source))
@@ -302,15 +337,19 @@ def _arange(call: Call) -> Shape:
         names += ("step",)
     places = {"start": 0, "stop": 1, "step": 2}
     if not all(_is_whole(given[places[name]]) for name in names):
+        if call.sizes:
+            return (call.made(),)
         return (_length_of_known([given[places[name]] for name in names], alone=alone),)
     values = {name: call.size(places[name], name) for name in names}
     start, stop = (0, values["start"]) if alone else (values["start"], values["stop"])
     step = values.get("step", 1)
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and step != 0:
         return (max(0, -((start - stop) // step)),)  # range() has no length beyond 64 bits
-    if step != 1:
+    if not isinstance(step, int) or step == 0:
         raise CannotInfer("the length of this range is not known")
-    return (stop - start,)  # law: the tracer has shown that stop >= start
+    # law: the tracer has shown that this is not negative
+    distance = (stop - start) if step > 0 else (start - stop)
+    return (divide("//", distance + (abs(step) - 1), abs(step)),)
 
 
 def _length_of_known(given: list[Argument | None], *, alone: bool) -> int:
@@ -345,26 +384,9 @@ def _array(call: Call) -> Shape:
     found = call.argument(0, "object")
     if found is None:
         raise CannotInfer(f"{call.name} of nothing")
-    return _nested(found, call)
-
-
-def _nested(given: Argument, call: Call) -> Shape:
-    if isinstance(given, Sequenced):
-        shapes = [_nested(item, call) for item in given.items]
-        for shape in shapes[1:]:
-            if len(shape) != len(shapes[0]) or not all(
-                same(a, b, call.facts) for a, b in zip(shapes[0], shape, strict=True)
-            ):
-                raise CannotInfer("ValueError: lists of different lengths")
-        return (len(shapes), *shapes[0])
-    if isinstance(given, Constant):
-        try:
-            return tuple(map(int, np.shape(given.value)))
-        except ValueError as error:  # lists of different lengths, or too many in one another
-            raise CannotInfer(f"ValueError: {error}") from None
-    if isinstance(given, NumberType) and given.kind == "int" and given.value is None:
+    if isinstance(found, NumberType) and found.kind == "int" and found.value is None:
         raise CannotInfer("a whole number may be too large for 64 bits")
-    return shape_of(given)
+    return nested_shape(found, call.name, call.facts)
 
 
 def _linspace(call: Call) -> Shape:
@@ -399,7 +421,7 @@ def _quantile(call: Call) -> Shape:
     call.argument(5, "method")
     kept = bool(call.constant(6, "keepdims", default=False))
     axis = call.constant(2, "axis")
-    return (*_nested(wanted, call), *reduced(call.shape(0, "a"), axis, kept))
+    return (*nested_shape(wanted, call.name, call.facts), *reduced(call.shape(0, "a"), axis, kept))
 
 
 def _finite(call: Call) -> Shape:
@@ -431,13 +453,13 @@ def _partitioned(call: Call) -> Shape:
 CALLS: dict[str, Rule] = {
     # products
     "numpy.matmul":            Rule(_matmul, fails=False),
-    "numpy.dot":               Rule(_dot, fails=False),
+    "numpy.dot":               Rule(_dot, fails=False, lists=(0, 1)),
     "numpy.ndarray.dot":       Rule(_dot, fails=False),
-    "numpy.vdot":              Rule(_vdot, fails=False),
+    "numpy.vdot":              Rule(_vdot, fails=False, lists=(0, 1)),
     "numpy.vecdot":            Rule(_vecdot, fails=False),
     "numpy.matvec":            Rule(_matvec, fails=False),
     "numpy.vecmat":            Rule(_vecmat, fails=False),
-    "numpy.inner":             Rule(_inner, fails=False),
+    "numpy.inner":             Rule(_inner, fails=False, lists=(0, 1)),
     "numpy.outer":             Rule(_outer, fails=False),
     # several results
     "numpy.divmod":            Rule(_broadcast_twice),
@@ -459,14 +481,14 @@ CALLS: dict[str, Rule] = {
     "numpy.ndarray.sort":      Rule(_same, writes=True),
     "numpy.ndarray.partition": Rule(_same, writes=True),
     "numpy.ndarray.fill":      Rule(_same, writes=True),
-    "numpy.searchsorted":      Rule(_searchsorted),
+    "numpy.searchsorted":      Rule(_searchsorted, lists=(0, 1, "v")),
     "numpy.ndarray.searchsorted": Rule(_searchsorted),
-    "numpy.interp":            Rule(_interp),
+    "numpy.interp":            Rule(_interp, lists=(0, 1, 2)),
     # joining and choosing
     "numpy.take":              Rule(_take, fill=("one", "zero")),
     "numpy.ndarray.take":      Rule(_take, fill=("one", "zero")),
-    "numpy.repeat":            Rule(_repeat, counts=(1, 2)),
-    "numpy.ndarray.repeat":    Rule(_repeat, counts=(1, 2)),
+    "numpy.repeat":            Rule(_repeat, counts=(1, 2), makes=True, lists=(1, "repeats")),
+    "numpy.ndarray.repeat":    Rule(_repeat, counts=(1, 2), makes=True),
     "numpy.clip":              Rule(_broadcast),
     "numpy.ndarray.clip":      Rule(_broadcast),
     "numpy.round":             Rule(_same),
@@ -480,6 +502,7 @@ CALLS: dict[str, Rule] = {
     "numpy.argpartition":      Rule(_partitioned, counts=(1, 2)),
     "numpy.ndarray.argpartition": Rule(_partitioned, counts=(1, 2)),
     "numpy.nan_to_num":        Rule(_finite),
+    "numpy.i0":                Rule(_interp),
     "numpy.digitize":          Rule(_bins),
     # the flat and the diagonal
     "numpy.ndarray.flatten":   Rule(_flat, fails=False),
@@ -500,6 +523,12 @@ CALLS: dict[str, Rule] = {
     "numpy.ptp":               Rule(_reduce(3)),
     "numpy.percentile":        Rule(_quantile),
     "numpy.quantile":          Rule(_quantile),
+    "numpy.sum":               Rule(_chosen(4)),
+    "numpy.prod":              Rule(_chosen(4)),
+    "numpy.max":               Rule(_chosen(3)),
+    "numpy.min":               Rule(_chosen(3)),
+    "numpy.any":               Rule(_chosen(3)),
+    "numpy.all":               Rule(_chosen(3)),
     "numpy.count_nonzero":     Rule(_reduce(9), fails=False),
     # comparisons as a whole
     "numpy.isclose":           Rule(_close),
@@ -521,6 +550,8 @@ CALLS: dict[str, Rule] = {
     **ARRANGING,
     **COUNTING,
     **GATHERING,
+    **MATRICES,
+    **MISSING,
 }
 REFUSED: dict[str, str] = {
     "numpy.diagonal":        "its result is a view that cannot be written",
@@ -538,17 +569,26 @@ COUNTS = {
     "num",
     "kth",
     "n",
+    "deg",
 }  # keywords that say how much memory a result takes
 NO_MATTER = {  # keywords that change no shape
     "dtype", "casting", "order", "kind", "mode", "side", "sorter", "decimals", "ddof", "correction", "where", "initial",
     "left", "right", "period", "ord", "overwrite_input", "device", "stable",
 }  # fmt: skip
-METHODS = {"accumulate": Rule(_accumulated), "outer": Rule(_ufunc_outer)}
+METHODS = {  # of ufuncs
+    "accumulate": Rule(_accumulated),
+    "outer": Rule(_ufunc_outer),
+    "reduce": Rule(_reduced_by_ufunc),
+    "at": Rule(put, fill=("one", "zero"), keys=(1,), writes=True),
+    "reduceat": Rule(_sections, fill=("one", "zero"), lists=(1,)),
+}
 
 
 @lru_cache(maxsize=1024)
 def function_named(name: str) -> Callable[..., Any]:
     """The function of a dotted name: `numpy.add.accumulate`, `numpy.ndarray.sort`.
+
+    One whose Python code may warn raises instead.
 
     Raises:
         CannotInfer: there is none.
@@ -563,6 +603,8 @@ def function_named(name: str) -> Callable[..., Any]:
         raise CannotInfer(f"there is no function {name}") from None
     if not callable(found):
         raise CannotInfer(f"{name} is not a function")
+    if name in CALLS and CALLS[name].warns:
+        return raising(found)
     return found  # type: ignore[no-any-return]
 
 

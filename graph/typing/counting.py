@@ -5,10 +5,11 @@ Such a length is a symbol of the node's own, named by its attribute `sizes`.
 
 from __future__ import annotations
 
-from ufuse.graph.types import ArrayType
+from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, shape_of
 from ufuse.graph.typing.sample import CannotInfer, Constant
-from ufuse.graph.typing.shapes import Shape, same
+from ufuse.graph.typing.shapes import Shape, same, the_axis
 
 
 def _masked(call: Call) -> Shape:
@@ -25,6 +26,9 @@ def _check_fit(call: Call, mask: Shape, source: Shape) -> None:
         same(one, other, call.facts) for one, other in zip(mask, source, strict=False)
     ):
         raise CannotInfer("the mask has another shape")
+
+
+MORE = ((1, "index"), (2, "inverse"), (3, "counts"))  # what `np.unique` returns besides
 
 
 def _is_of(argument: Argument | None, kinds: str) -> bool:
@@ -74,9 +78,9 @@ def _unique(call: Call) -> Shape | list[Shape]:
     """Of a vector; what else is asked for comes behind, in this order."""
     source = call.shape(0, "ar")
     if call.argument(4, "axis") is not None and call.constant(4, "axis") is not None:
-        raise CannotInfer(f"{call.name} along an axis")
-    if len(source) != 1:
-        raise CannotInfer(f"{call.name} of more than a vector")
+        return _unique_rows(call, source)
+    if not source:
+        raise CannotInfer(f"{call.name} of a number")
     found = (call.made(),)
     more: list[Shape] = []
     for place, (name, shape) in enumerate(
@@ -87,6 +91,24 @@ def _unique(call: Call) -> Shape | list[Shape]:
             raise CannotInfer(f"{name} of {call.name} is neither True nor False")
         more += [shape] * wanted
     return [found, *more] if more else found
+
+
+def _unique_rows(call: Call, source: Shape) -> Shape | list[Shape]:
+    """Of what lies along the first axis; how often there is each may come behind."""
+    more = [call.constant(k, f"return_{what}", default=False) for k, what in MORE]
+    if the_axis(call.constant(4, "axis"), len(source)) != 0 or any(more[:2]):
+        raise CannotInfer(f"{call.name} along an axis")
+    found = (call.made(), *source[1:])
+    return [found, (call.made(),)] if more[2] else found
+
+
+def _deleted(call: Call) -> Shape:
+    """Of what lies along the first axis, without what is at given places, or picked: some may be given twice."""
+    source, places = call.shape(0, "arr"), call.shape(1, "obj")
+    axis = call.constant(2, "axis")
+    if len(places) != 1 or not (axis in (0, -1, None) if len(source) == 1 else axis == 0):
+        raise CannotInfer(f"{call.name} of these arrays")
+    return (call.made(), *source[1:])
 
 
 def _counts(call: Call) -> Shape:
@@ -137,6 +159,18 @@ def _length(call: Call) -> Shape:
     return ()
 
 
+def _number(call: Call) -> Shape:
+    """A whole number that says where a part begins, or how long something is."""
+    for argument in call.arguments:
+        is_none = isinstance(argument, Constant) and argument.value is None
+        type_ = argument.type if isinstance(argument, Constant) else argument
+        is_whole = isinstance(type_, NumberType) and type_.kind == "int"
+        is_numpys = isinstance(type_, ArrayType) and type_.scalar and type_.dtype.kind in "iu"
+        if not (is_none or is_whole or is_numpys):
+            raise CannotInfer(f"{call.name} of other things than whole numbers")
+    return ()
+
+
 # fmt: off
 COUNTING: dict[str, Rule] = {
     "numpy.ndarray.__getitem__": Rule(_masked, makes=True, fails=False),
@@ -147,11 +181,17 @@ COUNTING: dict[str, Rule] = {
     "numpy.compress":            Rule(_compressed, makes=True, fails=False),
     "numpy.extract":             Rule(_extracted, makes=True, fails=False),
     "numpy.unique":              Rule(_unique, makes=True),
+    "numpy.delete":             Rule(_deleted, fill=("one", "zero"), makes=True),
     "numpy.bincount":            Rule(_counts, makes=True, counts=(2, 3)),
     "numpy.union1d":             Rule(_of_sets, makes=True),
     "numpy.intersect1d":         Rule(_of_sets, makes=True),
     "numpy.setdiff1d":           Rule(_of_sets, makes=True),
+    "numpy.setxor1d":            Rule(_of_sets, makes=True),
     "numpy.linalg.lstsq":        Rule(_least_squares, makes=True),
+    BOUNDS + "place":          Rule(_number, makes=True, is_size=True),
+    BOUNDS + "begin":          Rule(_number, makes=True, is_size=True, fails=False),
+    BOUNDS + "extent":         Rule(_number, makes=True, is_size=True, fails=False),
+    BOUNDS + "amount":         Rule(_number, makes=True, is_size=True),
     "builtins.len":              Rule(_length, fails=False),
 }
 # fmt: on

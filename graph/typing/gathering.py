@@ -5,7 +5,7 @@ from __future__ import annotations
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, shape_of
 from ufuse.graph.typing.sample import CannotInfer, Constant
-from ufuse.graph.typing.shapes import Shape, broadcast, joined, the_axis, why_not_stored
+from ufuse.graph.typing.shapes import Shape, broadcast, joined, same, the_axis, why_not_stored
 
 WHOLE = slice(None)
 
@@ -31,10 +31,31 @@ def _item(call: Call) -> Shape:
     return (*kept[:front], *picked, *kept[front:])
 
 
-def _put(call: Call) -> Shape:
+def put(call: Call) -> Shape:
     """`array[key] = value` where `array[key]` is as above."""
     value, place = call.shape(2, "c"), _item(call)
     why = why_not_stored(value, place, call.facts)
+    if why is not None:
+        raise CannotInfer(why)
+    return ()
+
+
+def _is_mask(key: Argument | None) -> bool:
+    return isinstance(key, ArrayType) and not key.scalar and key.dtype.kind == "b"
+
+
+def _put_picked(call: Call) -> Shape:
+    """`array[mask] = value`; NumPy looks how many values there are."""
+    target, mask, value = call.shape(0, "a"), call.shape(1, "b"), call.shape(2, "c")
+    fits = (
+        _is_mask(call.argument(1, "b"))
+        and len(mask) <= len(target)
+        and all(same(a, b, call.facts) for a, b in zip(mask, target, strict=False))
+    )
+    rest = target[len(mask) :]
+    if not mask or not fits or len(value) != 1 + len(rest):
+        raise CannotInfer("a mask or values of another shape")
+    why = why_not_stored(value[1:], rest, call.facts)
     if why is not None:
         raise CannotInfer(why)
     return ()
@@ -102,15 +123,23 @@ def _unravelled(call: Call) -> list[Shape]:
     return [()] * (len(known) if isinstance(known, tuple) else 1)
 
 
+def _ravelled(call: Call) -> Shape:
+    """One place for each of several along as many axes."""
+    call.constant(1, "dims")
+    return broadcast(call.shapes(0, "multi_index"), call.facts)
+
+
 # fmt: off
 GATHERING: dict[str, Rule] = {
-    "operator.getitem":        Rule(_item, fill=("one", "zero")),
-    "operator.setitem":        Rule(_put, fill=("one", "zero"), writes=True),
+    "operator.getitem":        Rule(_item, fill=("one", "zero"), keys=(1,)),
+    "operator.setitem":        Rule(put, fill=("one", "zero"), keys=(1,), writes=True),
+    "numpy.ndarray.__setitem__": Rule(_put_picked, writes=True, asks=False),
     "numpy.take_along_axis":   Rule(_along_axis, fill=("one", "zero")),
     "numpy.select":            Rule(_selected),
     "numpy.choose":            Rule(_chosen, fill=("zero",)),
     "numpy.isin":              Rule(_members),
     "numpy.lexsort":           Rule(_ordered),
     "numpy.unravel_index":     Rule(_unravelled, fill=("zero",)),
+    "numpy.ravel_multi_index": Rule(_ravelled, fill=("zero",)),
 }
 # fmt: on

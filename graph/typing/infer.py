@@ -38,6 +38,7 @@ from ufuse.graph.typing.sample import (
     checked_dtype,
     is_number,
     known_order,
+    ordered_for,
     pattern,
     type_of,
 )
@@ -54,8 +55,8 @@ from ufuse.graph.typing.shapes import (
 )
 
 __all__ = [
-    "CALLS", "CannotInfer", "Constant", "Facts", "Operand", "Structural", "broadcast", "loop_dtypes", "operand_of",
-    "result_type", "type_of",
+    "CALLS", "CannotInfer", "Constant", "Facts", "Operand", "Structural", "broadcast", "loop_dtypes",
+    "operand_of", "result_type", "type_of",
 ]  # fmt: skip
 
 Attributes = Mapping[str, Any]
@@ -249,8 +250,9 @@ def _reduce(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: 
         ("keepdims", ("constant", bool, keepdims)),
         ("dtype", ("constant", type(dtype), dtype)),
     ]
-    sampled = ask(op.ufunc.reduce, [pattern(type_)], keywords)
-    return reshaped_sample(sampled, reduced(type_.shape, axis, keepdims))
+    shape = reduced(type_.shape, axis, keepdims)
+    sampled = ask(op.ufunc.reduce, [pattern(ordered_for(type_, shape))], keywords)
+    return reshaped_sample(sampled, shape)
 
 
 # Views
@@ -305,6 +307,20 @@ def _diagonal(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts
     shape = (*rest, length)
     contiguous = all(n == 1 for n in shape)
     return ArrayType(type_.dtype, shape, None if rest else (0,), contiguous)
+
+
+def _windows(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    """Parts of these widths along these axes, one from each place; law: the tracer has shown that there are several."""
+    type_ = _array(inputs[0])
+    widths, axes = tuple(attributes["widths"]), attributes["axes"]
+    if type_.scalar or type_.device:
+        raise CannotInfer("a NumPy scalar has no views, and those on a device are not followed")
+    if len(normalised_axes(axes, type_.ndim)) != len(widths):
+        raise CannotInfer("windows along other axes than they have widths for")
+    shape = list(type_.shape)
+    for axis, width in zip(axes, widths, strict=True):
+        shape[axis] = shape[axis] - (width - 1)
+    return ArrayType(type_.dtype, (*shape, *widths), None, contiguous=False)
 
 
 def _retype(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
@@ -720,6 +736,7 @@ BY_NAME: dict[str, Rule] = {
     "reshape":   _reshape,
     "part":      _part,
     "diagonal":  _diagonal,
+    "windows":   _windows,
     "retype":    _retype,
 }
 # fmt: on

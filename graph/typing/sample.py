@@ -7,7 +7,7 @@ sizes must be worked out (shapes.py). So promotion and layout rules are never re
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
@@ -194,6 +194,13 @@ def known_order(type_: ArrayType) -> tuple[int, ...]:
     return type_.order
 
 
+def ordered_for(type_: ArrayType, *results: tuple[Size, ...]) -> ArrayType:
+    """The type with a memory order, where it has none and no result has several axes: those lie in one way alone."""
+    if type_.order is not None or any(len(shape) > 1 for shape in results):
+        return type_
+    return replace(type_, order=c_order(type_.ndim), contiguous=True)
+
+
 @dataclass(frozen=True, slots=True)
 class _Pattern:
     """All of an operand's type that decides what NumPy returns, sizes apart."""
@@ -218,6 +225,8 @@ class _Pattern:
         array = array.transpose(sorted(range(len(order)), key=order.__getitem__))
         if self.fill == "eye" and array.ndim > 1:
             array[...] = np.eye(*array.shape[-2:], dtype=self.dtype)
+        if self.fill == "range":
+            array[...] = np.arange(array.size).reshape(array.shape)
         return array[()] if self.scalar else array
 
 

@@ -272,18 +272,45 @@ def reshaped(type_: ArrayType, shape: Shape, facts: Facts) -> ArrayType | None:
     order = type_.order if type_.order is not None else c_order(type_.ndim)
     old = [axis for axis in range(type_.ndim) if type_.shape[axis] != 1]
     new = [axis for axis in range(len(shape)) if shape[axis] != 1]
+    if takes := _divided(type_.shape, shape, old, new):
+        return _with_axes(type_, shape, order, takes)
     head, tail = _common(type_, shape, old, new, facts)
     middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
     merges = _merges(type_, order, middle_old, facts)
     if merges is None:
         return None
-    takes: dict[int, list[int]] = {}  # axis of the array -> axes of the view, slowest first
+    takes = {}
     for axis, view_axis in zip(old[:head], new[:head], strict=True):
         takes[axis] = [view_axis]
     for axis, view_axis in zip(old[len(old) - tail :], new[len(new) - tail :], strict=True):
         takes[axis] = [view_axis]
     if middle_old:
         takes[middle_old[0]] = middle_new
+    return _with_axes(type_, shape, order, takes)
+
+
+Takes = dict[int, list[int]]  # axis of an array -> axes of its view, slowest first
+
+
+def _divided(given: Shape, shape: Shape, old: list[int], new: list[int]) -> Takes:
+    """Which axes each axis is divided into, where none are joined: no copy is needed then; {} if that is not known."""
+    takes: Takes = {}
+    rest = iter(new)
+    for axis in old:
+        product: Size = 1
+        takes[axis] = []
+        for view_axis in rest:
+            takes[axis].append(view_axis)
+            product = multiply(product, shape[view_axis])
+            if product == given[axis]:
+                break
+        else:
+            return {}
+    return {} if next(rest, None) is not None else takes
+
+
+def _with_axes(type_: ArrayType, shape: Shape, order: tuple[int, ...], takes: Takes) -> ArrayType:
+    """The view with these axes in the places of the array's."""
     ones = [axis for axis in range(len(shape)) if shape[axis] == 1]
     view_order = [view_axis for axis in order for view_axis in takes.get(axis, ())] + ones
     if len(view_order) != len(shape):

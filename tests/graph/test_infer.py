@@ -239,6 +239,24 @@ def test_diagonals() -> None:
         result_type(ops.DIAGONAL, [unknown], {"offset": 0, "axes": (0, 1), "length": n})
 
 
+def test_windows() -> None:
+    """Windows have equal strides, so no memory order is known of them."""
+    for value, widths, axes in (
+        (np.ones(9), (3,), (0,)),
+        (np.ones((5, 6)), (2, 3), (0, 1)),
+        (np.ones((5, 6)), (4,), (1,)),
+    ):
+        given = ArrayType(value.dtype, value.shape)
+        found = result_type(ops.WINDOWS, [given], {"widths": widths, "axes": axes})
+        assert isinstance(found, ArrayType)
+        assert found.shape == np.lib.stride_tricks.sliding_window_view(value, widths, axes).shape
+        assert found.order is None
+    with pytest.raises(CannotInfer, match="other axes"):
+        result_type(
+            ops.WINDOWS, [ArrayType(np.dtype(float), (n, m))], {"widths": (2,), "axes": (0, 1)}
+        )
+
+
 @st.composite
 def shapes_of(draw: st.DrawFn, size: int) -> list[int]:
     """Shapes with so many elements."""

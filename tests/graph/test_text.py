@@ -29,6 +29,7 @@ EXAMPLES = {
     "transpose": "a: f8[n, m]\nt0 = transpose a axes=(1, 0)\nreturn t0",
     "reshape": "a: f8[n, m]\nt0 = reshape a shape=(m*n,)\nreturn t0",
     "part": "a: c16[n]\nt0 = part a of='imag'\nt1 = store a 1.0 at part(real) [1:n] casting='unsafe'\nreturn t1",
+    "windows": "a: f8[n]\nt0 = windows a widths=(3,) axes=(0,)\nreturn t0",
     "diagonal": "a: f8[n, n]\nt0 = diagonal a offset=0 axes=(0, 1) length=n\nreturn t0",
     "retype": "a: f8[n]\nt0 = retype a dtype=i8\nt1 = store a 1 at retype(i8) casting='unsafe'\nreturn t1",
     "empty": "a: f8[n]\nt0 = empty shape=(n, 3) dtype=f8 order=(1, 0)\nreturn t0",

@@ -190,3 +190,80 @@ def stored_on_one_side(x, i, flag):
     if y[0] > 1:
         y[i] += 1
     return x, y
+
+
+def cube():
+    """Three axes in C order and in Fortran's, places, and what picks some of four."""
+    a = np.arange(60.0).reshape(3, 4, 5)
+    return a, np.asfortranarray(a), np.array([2, 0, 1]), np.array([True, False, True, True])
+
+
+@PROGRAMS.whole(cube)
+def masks_beside_others(a, f, i, mask):
+    k = np.argmax(a[0, :, 0])
+    return (
+        a[0][mask, 1], a[1][mask], a[:, mask], f[:, mask], a[:, mask, 2], a[0][mask, :], a[..., mask, 0], a[1, mask],
+        a[i[0], mask], f[1, mask, 3], a[0][mask][:, mask[:1].size :], a[:, mask].sum(axis=0), a[k - 1, mask],
+        a[0, mask, k],
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(cube)
+def slices_beside_places(a, f, i, mask):
+    n = a.shape[1]
+    return (
+        a[i, 1:], f[i, 1:], a[1:, i], a[:, 1:3, i], f[:, ::2, i], a[i, ..., 1:], a[..., i], f[..., i, 1:], a[i, 1:, i],
+        a[0, i, 1:], a[i, n - 1], a[[0, 2], 1:, [1, 3]], a[1:, [0, 1]],
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(lambda: (np.arange(12.0).reshape(4, 3) % 5, np.array([1, 2])))
+def rows_exchanged(a, i):
+    k = np.argmax(np.abs(a[:, 0]))
+    found = a[[k, 1]], a[i, k - 1 : k]
+    a[[0, k]] = a[[k, 0]]
+    return a, found
+
+
+@PROGRAMS.whole(cube)
+def written_beside_masks(a, f, i, mask):
+    b = f.copy()
+    b[1, mask] += 1
+    b[..., mask, 0] = -1.0
+    a[:, mask] = 0.0
+    return a, b
+
+
+@PROGRAMS.either(cube)
+def masks_beside_others_that_do_not_fit(a, f, i, mask):
+    found = []
+    for read in (
+        lambda: a[mask, 0], lambda: a[:, mask[:3]], lambda: a[:, mask, i], lambda: a[i, mask], lambda: a[0, 0, 0, mask],
+        lambda: a[:, np.zeros(4, bool)], lambda: a[:, mask & (i.sum() > 9)].sum(axis=0), lambda: a[[0, i[0], 9]],
+        lambda: a[[np.uint64(1), 0]], lambda: a[[True, False, True]], lambda: a[i, None], lambda: a[..., i, ...],
+        lambda: a[:, [1], ::-1],
+    ):  # fmt: skip
+        try:
+            found.append(read())
+        except IndexError as error:
+            found.append(str(error))
+    f[:, 1:][:, mask[1:]] = 0
+    return found, f
+
+
+@PROGRAMS.either(cube)
+def one_or_none_of_an_axis(a, f, i, mask):
+    found = []
+    for n in range(5):
+        few = np.cumsum(mask) == n
+        part = a[:, few]
+        found += [
+            part,
+            part + 1,
+            np.exp(part),
+            part.sum(axis=0),
+            part.T * 2,
+            f[:, few].sum(axis=0),
+            a[0][few] * 2,
+        ]
+    return found

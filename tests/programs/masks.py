@@ -9,6 +9,7 @@ from tests.support.registering import Programs
 
 PROGRAMS = Programs(backends=("numpy", "reference"), modes=MODES)
 EVEN = np.arange(6) % 2 == 0
+GAPS = np.array([1.0, np.nan, 3.0, np.nan, np.nan, 0.5])
 
 
 @PROGRAMS.whole(lambda: (np.arange(6.0) - 2, np.arange(6), EVEN.copy()))
@@ -147,3 +148,92 @@ def moved_through_flat(x):
 @PROGRAMS.whole(lambda: (np.array([1.0, np.nan, 3.0]), np.arange(4.0).reshape(2, 2)))
 def sums_without_nan(x, a):
     return np.nansum(x), np.nansum(a, axis=0), np.nanprod(x)
+
+
+def several():
+    """A vector, another one, and what picks some of the elements."""
+    return np.linspace(-2, 2, 6), np.arange(6.0)[::-1].copy(), EVEN.copy()
+
+
+@PROGRAMS.whole(several)
+def picked_into_new_arrays(x, y, mask):
+    out = np.zeros_like(x)
+    out[mask] = y[mask]
+    out[~mask] = np.sqrt(y[~mask]) + 1
+    out[x > 1] *= 2
+    out[x > 9] += 1
+    found = np.empty_like(x)
+    positive = x >= 0
+    found[positive] = 1 / (1 + np.exp(-x[positive]))
+    e = np.exp(x[~positive])
+    found[~positive] = e / (1 + e)
+    return out, found, out[mask].sum()
+
+
+@PROGRAMS.whole(several)
+def picked_into_arguments(x, y, mask):
+    x[mask] = y[mask]
+    y[mask] = x[mask] * 2
+    x[~mask] -= 1
+    return x, y
+
+
+@PROGRAMS.whole(lambda: (np.arange(12.0).reshape(3, 4), np.array([True, False, True])))
+def picked_rows(a, rows):
+    b = np.zeros_like(a)
+    b[rows] = a[rows]
+    b[rows] = a[rows] * 2 - b[rows]
+    b[a > 5] = a[a > 5] + 1
+    return b
+
+
+@PROGRAMS.whole(lambda: (GAPS.copy(),))
+def gaps_between(x):
+    y = x.copy()
+    gaps = np.isnan(y)
+    y[gaps] = np.interp(gaps.nonzero()[0], (~gaps).nonzero()[0], y[~gaps])
+    return y
+
+
+@PROGRAMS.whole(several)
+def picked_before_it_is_written(x, y, mask):
+    part = y[mask]
+    y[0] = 9.0
+    out = x.copy()
+    out[mask] = part
+    return out, y, part
+
+
+@PROGRAMS.either(several)
+def picked_that_do_not_fit(x, y, mask):
+    found, out = [], x.copy()
+    for values in (
+        y[:2],
+        y[y > 4],
+        y[mask].astype("f4"),
+        y[mask][:, None],
+        np.zeros(0),
+        y[mask].astype(int),
+    ):
+        try:
+            out[mask] = values
+        except (ValueError, IndexError) as error:
+            found.append(str(error))
+    x[0] = 1.0
+    try:
+        x[mask] = y[y > 4]
+    except ValueError as error:
+        found.append(str(error))
+    x[::-1][mask] = y[mask]
+    mask[mask] = ~mask[mask]
+    return found, out, x, mask
+
+
+@PROGRAMS.either(lambda: (np.arange(4.0), np.zeros(4, bool), np.zeros(0), np.zeros(0, bool)))
+def nothing_picked(x, mask, none, no_mask):
+    out = x.copy()
+    out[mask] = x[mask] + 1
+    out[~mask] = x[~mask] * 2
+    none[no_mask] = none[no_mask]
+    out[mask] *= np.inf
+    return out, none

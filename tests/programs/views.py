@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from tests.programs.arrays import numbers
 from tests.support.recording import MODES
@@ -324,3 +325,57 @@ def deleted_by_lists(x, a, flags):
 def parts_of_pythons_numbers(x, i, f):
     y = x * i + f
     return y, np.real(i) is i, i.real, i.numerator, f.real, np.real(f) is f, i.imag
+
+
+def rising():
+    """A vector, one with gaps between its elements, and a table."""
+    return np.sin(np.arange(12.0)), np.arange(20.0)[::2], np.arange(20, dtype="f4").reshape(4, 5)
+
+
+@PROGRAMS.whole(rising)
+def windows_over_a_vector(x, y, a):
+    w = sliding_window_view(x, 5)
+    return (
+        w.mean(axis=1), w.std(axis=-1), w.max(axis=1), w.sum(axis=1), np.median(w, axis=1), w @ np.ones(5), w.shape, w[2],
+        sliding_window_view(y, 3).mean(axis=-1), w.mean(-1) + 2 * w.std(-1), w.argmax(axis=1), w.var(axis=1, ddof=1),
+        sliding_window_view(a[1], len(a)).min(axis=1), w[::2].sum(axis=1), w.sum(), (x + 1)[:7],
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(rising)
+def windows_as_results(x, y, a):
+    return (
+        sliding_window_view(x, 4),
+        sliding_window_view(a, (2, 3)),
+        sliding_window_view(a, 2, axis=0),
+        sliding_window_view(y, [3]),
+    )
+
+
+@PROGRAMS.whole(rising)
+def windows_over_what_is_written(x, y, a):
+    w = sliding_window_view(x, 3)
+    before = w.sum(axis=1)
+    x[1] = 7.0
+    return before, w.sum(axis=1), w
+
+
+@PROGRAMS.either(rising)
+def odd_windows(x, y, a):
+    found = []
+    for make in (
+        lambda: sliding_window_view(x, 1).sum(axis=1), lambda: sliding_window_view(x, 12).mean(axis=1), lambda: sliding_window_view(x, 13),
+        lambda: sliding_window_view(x, 0), lambda: sliding_window_view(a, 2), lambda: sliding_window_view(a, (2, 2)).max(axis=(2, 3)),
+        lambda: sliding_window_view(x, 3) + 1, lambda: sliding_window_view(x, 3, writeable=True), lambda: sliding_window_view(a, 2, axis=1).mean(axis=-1),
+        lambda: np.einsum("ijkl,kl->ij", sliding_window_view(a, (2, 2)), np.ones((2, 2))), lambda: sliding_window_view(x[:0], 2),
+        lambda: sliding_window_view(x, 3).std(axis=0), lambda: sliding_window_view(x, 3).T.copy(), lambda: np.sort(sliding_window_view(x, 3), axis=1),
+    ):  # fmt: skip
+        try:
+            found.append(make())
+        except ValueError as error:
+            found.append(str(error))
+    try:
+        sliding_window_view(x, 3)[0] = 1
+    except ValueError as error:
+        found.append(str(error))
+    return found

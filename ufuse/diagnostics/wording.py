@@ -11,6 +11,7 @@ from ufuse.frame_hook.trace.guards import Guard
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
+from ufuse.graph.typing.bounds import BOUNDS
 
 MOST_NAMES = 8  # operations, or guards, that are named; the others are counted
 NOT_WORK = (Kind.INPUT, Kind.CONST, Kind.SIZE, Kind.ITEM)
@@ -122,7 +123,8 @@ def _word(node: Node) -> str:
     if node.op.kind is Kind.SCALAR:
         return "arithmetic on numbers"
     if node.op.kind is Kind.CALL and "function" in node.attributes:
-        return str(node.attributes["function"])
+        name = str(node.attributes["function"])
+        return "a place or length" if name.startswith(BOUNDS) else name
     return WORDS.get(node.op.name, node.op.name)
 
 

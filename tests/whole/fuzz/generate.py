@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.whole.fuzz.everyday import everyday, stored
 from tests.whole.fuzz.limits import TooLongError, limited
 from tests.whole.fuzz.values import DTYPES, NUMBERS, Given, made, random_arguments, variant
 
@@ -340,8 +341,9 @@ def chosen_by_values(growth: Growth, depth: int) -> str:
 
 def function(growth: Growth, depth: int) -> str:
     """A NumPy function of several kinds."""
-    if growth.rng.random() < 0.12:
-        return chosen_by_values(growth, depth)
+    chance = growth.rng.random()
+    if chance < 0.3:
+        return chosen_by_values(growth, depth) if chance < 0.12 else everyday(growth)
     x, y = growth.array(), growth.array()
     o = operand(growth, depth + 1)
     return growth.pick(
@@ -436,6 +438,10 @@ def simple(growth: Growth) -> Block:
         return Block(f"np.{rng.choice(UNARY)}({operand(growth)}, out={growth.array()})")
     if chance < 0.8:
         return Block(f"{growth.fresh()} = {growth.array()}")
+    if chance < 0.84:
+        return Block(stored(growth))
+    if chance < 0.87:
+        return Block(f"{growth.fresh()} = {everyday(growth)}")
     return python(growth)
 
 

@@ -1,0 +1,252 @@
+"""Functions of NumPy's that are Python code over whole arrays, as operations of the graph for plain arguments.
+
+They do what that code does, in its order, and warn at its lines; for other arguments the graph calls them whole.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.arrays.reductions import NO_VALUE
+from ufuse.frame_hook.arrays.scalars import scalar
+from ufuse.frame_hook.arrays.warned import line_of
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.rules import Given, Positional, Rule, rule_for
+from ufuse.frame_hook.objects.values import is_none
+from ufuse.frame_hook.trace.symbols import Array, Constant, Slice, Symbol, Tuple
+from ufuse.graph import ops
+from ufuse.graph.types import Span
+
+NONE = Constant(None)
+FLOAT = np.dtype(float)
+LARGEST = 1e300  # of tolerances, with which no sum overflows
+
+
+class _OtherError(Exception):
+    """The arguments are others than those that are split up into operations."""
+
+
+def _composed(function: Any) -> Callable[[Rule], Rule]:
+    """Register a rule that is given arguments by name; where it raises `_OtherError` the function is called whole."""
+    name, signature = f"numpy.{function.__name__}", inspect.signature(function)
+
+    def register(rule: Rule) -> Rule:
+        @rule_for(function)
+        def of_any(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+            try:
+                return rule(interpreter, **_named(interpreter, signature, arguments, keywords))
+            except _OtherError:
+                return arrays.call_whole(
+                    interpreter.trace, name, arguments, dict(keywords), may_raise=True
+                )
+
+        return rule
+
+    return register
+
+
+def _named(
+    interpreter: Interpreter, signature: inspect.Signature, given: Positional, named: Given
+) -> dict[str, Symbol]:
+    """The arguments by name, without those that are left to their defaults, None or NumPy's "no value"."""
+    try:
+        bound = signature.bind(*given, **named).arguments
+    except TypeError:
+        raise _OtherError from None
+    found = {name: interpreter.trace.look(symbol) for name, symbol in bound.items()}
+    return {
+        name: one
+        for name, one in found.items()
+        if not is_none(one) and not (isinstance(one, Constant) and one.value is NO_VALUE)
+    }
+
+
+def _floats(symbol: Symbol | None) -> Array:
+    """An array of float64 with axes."""
+    if not isinstance(symbol, Array) or symbol.type.dtype != FLOAT or not symbol.type.ndim:
+        raise _OtherError
+    return symbol
+
+
+def _known(symbol: Symbol | None, default: Any, *kinds: type) -> Any:
+    """A value that is known, of one of these types."""
+    if symbol is None:
+        return default
+    if not isinstance(symbol, Constant) or type(symbol.value) not in kinds:
+        raise _OtherError
+    return symbol.value
+
+
+# Comparisons -----------------------------------------------------------------------------------------------------
+
+
+def _is_close(interpreter: Interpreter, given: dict[str, Symbol]) -> Array:
+    """Which elements are about equal.
+
+    NumPy ignores what is invalid in the distance of infinite numbers: 0 stands for these, and none of them is close.
+    """
+    trace = interpreter.trace
+    x = _floats(given.get("a"))
+    y = given.get("b")
+    y = y if isinstance(y, Constant) and type(y.value) is float else _floats(y)
+    tolerances = [
+        _known(given.get(name), default, float, int)
+        for name, default in (("rtol", 1e-5), ("atol", 1e-8))
+    ]
+    both_nan = _known(given.get("equal_nan"), False, bool)
+    relative, absolute = map(float, tolerances)
+    if not (0 <= relative <= 1 and 0 <= absolute <= LARGEST):
+        raise _OtherError
+
+    def of(ufunc: np.ufunc, *operands: Symbol) -> Symbol:
+        return arrays.elementwise(trace, ufunc, operands)
+
+    finite = of(np.logical_and, of(np.isfinite, x), of(np.isfinite, y))
+    zero = Constant(0.0)
+    left, right = (interpreter.call(Constant(np.where), (finite, one, zero)) for one in (x, y))
+    with trace.graph.warned_at(line_of("isclose", "subtract")):
+        distance = of(np.absolute, of(np.subtract, left, right))
+    most = of(np.multiply, Constant(relative), of(np.absolute, right))
+    near = of(np.less_equal, distance, of(np.add, Constant(absolute), most))
+    found = of(np.bitwise_or, of(np.bitwise_and, near, finite), of(np.equal, x, y))
+    if both_nan:
+        found = of(np.bitwise_or, found, of(np.bitwise_and, of(np.isnan, x), of(np.isnan, y)))
+    assert isinstance(found, Array)
+    return found
+
+
+@_composed(np.isclose)
+def _isclose(interpreter: Interpreter, **given: Symbol) -> Symbol:
+    found = _is_close(interpreter, given)
+    whole = tuple(Span(0, length) for length in found.type.shape)
+    return interpreter.trace.graph.view(found, ops.INDEX, {"index": whole})
+
+
+@_composed(np.allclose)
+def _allclose(interpreter: Interpreter, **given: Symbol) -> Symbol:
+    every = interpreter.call(Constant(np.all), (_is_close(interpreter, given),))
+    return scalar(interpreter.trace, "bool", every)
+
+
+# Missing values, means -------------------------------------------------------------------------------------------
+
+
+@_composed(np.nan_to_num)
+def _nan_to_num(
+    interpreter: Interpreter, /, x: Symbol, copy: Symbol | None = None, **limits: Symbol
+) -> Symbol:
+    """A copy with numbers in the place of NaN and of infinite ones."""
+    trace = interpreter.trace
+    if not isinstance(x, Array) or x.type.dtype.char not in "fd" or not x.type.ndim:
+        raise _OtherError
+    kind: Any = x.type.dtype.type
+    numbers = [
+        _known(limits.get(name), default, float, int)
+        for name, default in (
+            ("nan", 0.0),
+            ("posinf", np.finfo(kind).max.item()),
+            ("neginf", np.finfo(kind).min.item()),
+        )
+    ]
+    if not _known(copy, True, bool) or any(abs(n) > float(np.finfo(kind).max) for n in numbers):
+        raise _OtherError
+    made = interpreter.call(Constant(np.array), (x,))
+    assert isinstance(made, Array)
+    places = [
+        arrays.elementwise(trace, np.isnan, (made,)),
+        arrays.elementwise(trace, np.equal, (made, Constant(math.inf))),
+        arrays.elementwise(trace, np.equal, (made, Constant(-math.inf))),
+    ]
+    for place, number in zip(places, numbers, strict=True):
+        assert isinstance(place, Array)
+        indexing.store_chosen(trace, made, place, Constant(kind(number)))
+    return made
+
+
+@_composed(np.average)
+def _average(
+    interpreter: Interpreter, /, a: Symbol, weights: Symbol | None = None, **given: Symbol
+) -> Symbol:
+    """A mean with weights of the array's own shape, whose sum the graph checks; NumPy's own code without weights."""
+    trace = interpreter.trace
+    if weights is None:
+        implementation = Constant(np.average._implementation)  # type: ignore[attr-defined]
+        return interpreter.call(implementation, (_floats(a),), given)
+    values, weigh = _floats(a), _floats(weights)
+    is_alike = values.type.ndim == weigh.type.ndim and all(
+        map(trace.sizes.equal, values.type.shape, weigh.type.shape)
+    )
+    if not is_alike or set(given) - {"axis", "keepdims"} or trace.graph.in_side:
+        raise _OtherError
+    if trace.graph.first_write is not None:
+        raise _OtherError
+    for name, kinds in (("axis", (int,)), ("keepdims", (bool,))):
+        _known(given.get(name), None, *kinds)
+    total = interpreter.call(interpreter.attribute(weigh, "sum"), (), given)
+    none = arrays.elementwise(trace, np.equal, (total, Constant(0.0)))
+    none = interpreter.call(Constant(np.any), (none,)) if isinstance(none, Array) else none
+    node = arrays.node_of(trace, none)
+    trace.graph.node(ops.CHECK, (node,), {"expected": False}, may_raise=True)
+    with trace.graph.warned_at(line_of("average", "multiply")):
+        products = arrays.elementwise(trace, np.multiply, (values, weigh))
+    summed = interpreter.call(interpreter.attribute(products, "sum"), (), given)
+    with trace.graph.warned_at(line_of("average", "divide")):
+        return arrays.elementwise(trace, np.true_divide, (summed, total))
+
+
+# Moved elements --------------------------------------------------------------------------------------------------
+
+
+@_composed(np.roll)
+def _roll(
+    interpreter: Interpreter, /, a: Symbol, shift: Symbol, axis: Symbol | None = None
+) -> Symbol:
+    """Elements moved along one axis by a known number of places: two parts of a new array."""
+    trace = interpreter.trace
+    if not isinstance(a, Array) or not a.type.ndim or (axis is None and a.type.ndim > 1):
+        raise _OtherError
+    along, by = _known(axis, 0, int), _known(shift, None, int)
+    if not -a.type.ndim <= along < a.type.ndim:
+        raise _OtherError
+    along %= a.type.ndim
+    length = a.type.shape[along]
+    if not by or trace.sizes.are_made(length) or not trace.sizes.decide("gt", length, abs(by)):
+        raise _OtherError
+    made = interpreter.call(Constant(np.empty_like), (a,))
+    assert isinstance(made, Array)
+    split = Constant(-by)
+    for source, target in (
+        (Slice(NONE, split, NONE), Slice(Constant(by), NONE, NONE)),
+        (Slice(split, NONE, NONE), Slice(NONE, Constant(by), NONE)),
+    ):
+        before = [indexing.WHOLE_AXIS] * along
+        part = indexing.item(trace, a, Tuple((*before, source)))
+        indexing.store_item(trace, made, Tuple((*before, target)), part)
+    if axis is not None:
+        return made
+    return trace.graph.view(made, ops.RESHAPE, {"shape": made.type.shape})
+
+
+def _inlined(function: Any, first: str) -> None:
+    """Register a rule by which NumPy's own code is traced for float64; the function is called whole for others."""
+    implementation = Constant(function._implementation)
+
+    @_composed(function)
+    def rule(interpreter: Interpreter, **given: Symbol) -> Symbol:
+        others = [one for name, one in given.items() if name not in (first, "y")]
+        _floats(given[first])
+        if "y" in given:
+            _floats(given["y"])
+        for one in others:
+            _known(one, None, int, bool)
+        return interpreter.call(implementation, (), given)
+
+
+_inlined(np.cov, "m")
+_inlined(np.corrcoef, "x")
