@@ -282,6 +282,11 @@ class ArraySlot:
     it is written, those that have changed are put into the list. Where the loop goes over the list, `iterator` names
     its slot: only what comes next is there.
 
+    A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
+    attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
+    what has changed is set. No item has an attribute of its own that is `lacked`. One that is `is_apart` has no item
+    twice, and none that another list of objects or an ObjectSlot has.
+
     `within`: a temporary is given back as a view of a new array, as some of NumPy's functions do it: of an "array" like
     it, or as the only "column" of one of two axes.
     """
@@ -295,6 +300,10 @@ class ArraySlot:
     items: str = ""
     iterator: str = ""
     within: str = ""
+    owner: str = ""
+    attribute: str = ""
+    lacked: tuple[str, ...] = ()
+    is_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +382,15 @@ class GeneratorSlot:
     name: str
 
 
-Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot
+@dataclass(frozen=True, slots=True)
+class ObjectSlot:
+    """An object that is no item of a list of objects that `is_apart`."""
+
+    name: str
+
+
+Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot | ObjectSlot
+OBJECTS = "objects"  # what the items of a list are
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -521,6 +538,14 @@ def _attribute_text(value: Any) -> str:
 def _described(slot: Slot) -> str:
     name = name_text(slot.name)
     match slot:
+        case ArraySlot(items=items) if items == OBJECTS:
+            parts = ["list of objects", *["apart"] * slot.is_apart]
+            parts += (f"without {name_text(one)}" for one in slot.lacked)
+            return f"{name}: {', '.join(parts)}"
+        case ArraySlot(owner=owner) if owner:
+            written = ", written" if slot.is_written else ""
+            what = f"{name_text(slot.attribute)} of {name_text(owner)}"
+            return f"{name}: attribute by {slot.items} of {slot.dtype}{written}, {what}"
         case ArraySlot():
             marks = (
                 ("written", slot.is_written),
@@ -549,6 +574,8 @@ def _described(slot: Slot) -> str:
             return f"{name}: {' or '.join(slot.kinds)}, given back"
         case GeneratorSlot():
             return f"{name}: a generator of random numbers"
+        case ObjectSlot():
+            return f"{name}: an object"
     return f"{name}: the {slot.kind} of the loop"
 
 

@@ -255,7 +255,7 @@ def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
     _guard_numbers(trace, read, names)
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]
     for slot, array in zip(_array_registers(read), arrays, strict=True):
-        if slot in outside.lists or outside.is_text(ArrayKind(slot)):
+        if slot in outside.lists or slot in outside.objects or outside.is_text(ArrayKind(slot)):
             continue
         source = Source(slot, names[slot]) if slot < len(names) else outside.arrays[slot][0]
         trace.guards.check("ARRAY", source, array.dtype, array.ndim)

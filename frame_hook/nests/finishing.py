@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import carried, either, lists
+import numpy as np
+
+from ufuse.frame_hook.nests import carried, either, lists, object_lists
 from ufuse.frame_hook.nests.frames import Version, attributes_in
 from ufuse.frame_hook.nests.leaner import leaner, variables_of
 from ufuse.frame_hook.nests.leaving import DOUBT, Exit
@@ -20,7 +22,17 @@ from ufuse.frame_hook.nests.values import (
     NumberKind,
     SlotKind,
 )
-from ufuse.graph.nest import I1, ArraySlot, GeneratorSlot, Nest, NumberSlot, Slot, View
+from ufuse.graph.nest import (
+    I1,
+    OBJECTS,
+    ArraySlot,
+    GeneratorSlot,
+    Nest,
+    NumberSlot,
+    ObjectSlot,
+    Slot,
+    View,
+)
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -55,6 +67,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     changed, names = reader.changed, reader.own.names
     used = sorted(reader.used | changed)
     reader.lists.check(reader.outside, reader.stored)
+    others = object_lists.checked(reader)
     if not reader.functions:
         lists.refuse_slight(reader)
     arrays: list[Holder | ColumnKind] = [
@@ -72,9 +85,14 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     bound_registers = (*iterators, *(one for one in used if one not in once))
     if reader.is_while and not bound_registers:
         raise NotNativeError("it uses no number and no array")
-    own = [each for one in used for each in reader.tuples.get(one, (reader.cells.get(one, one),))]
-    registers = [*own, *drawn, *bound_registers[:1] * len(reader.made), *iterators]
+    own = [
+        reader.outside.owners.get(each, each)
+        for one in used
+        for each in reader.tuples.get(one, (reader.cells.get(one, one),))
+    ]
+    registers = [*own, *drawn, *others, *bound_registers[:1] * len(reader.made), *iterators]
     slots += (GeneratorSlot(reader.outside.generators[one]) for one in drawn)
+    slots += (ObjectSlot(f"object{i}") for i in range(len(others)))
     slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in reader.made.items())
     slots += reader.results()
     slots += reader.outermost.slots if reader.outermost is not None else ()
@@ -90,8 +108,10 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     )
     known = {one.name for one in nest.cells}
     blocks = leaner(blocks, known, reader.out.unsure)
-    others = tuple(reader.out.variables[name] for name in variables_of(blocks) if name not in known)
-    nest = replace(nest, blocks=blocks, others=others)
+    variables = tuple(
+        reader.out.variables[name] for name in variables_of(blocks) if name not in known
+    )
+    nest = replace(nest, blocks=blocks, others=variables)
     empty = reader.written - changed - reader.nothing.keys() - reader.written_cells
     return Read(
         nest,
@@ -114,7 +134,9 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
     slots: list[Slot] = []
     for slot in used:
         kind = _kind(reader, slot)
-        if slot in reader.lists.grown:
+        if slot in reader.outside.objects:
+            slots.append(_slot_of_objects(reader.outside.objects[slot]))
+        elif slot in reader.lists.grown:
             slots.append(reader.lists.slot(_text(reader, slot), slot, first))
         elif isinstance(kind, ItemsKind):
             slots += carried.number_slots(names[slot], kind)
@@ -130,12 +152,34 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
                     is_viewed=slot in reader.viewed,
                     items=_items_of(reader, slot),
                     iterator=reader.outside.walked.get(slot, ""),
+                    owner=_owner(reader, slot),
+                    attribute=_attribute(reader, slot),
                 )
             )
         else:
             is_changed = slot in reader.changed or slot in numbers
             slots.append(NumberSlot(_text(reader, slot), kind.kind, is_changed))
     return slots
+
+
+def _slot_of_objects(known: object_lists.ObjectList) -> ArraySlot:
+    return ArraySlot(
+        known.name, np.dtype(bool), 1, is_written=False, items=OBJECTS,
+        lacked=tuple(sorted(known.lacked)), is_apart=known.is_apart,
+    )  # fmt: skip
+
+
+def _owner(reader: Reader, slot: int) -> str:
+    """The name of the list whose items have a column's numbers; "" of what is no column."""
+    owner = reader.outside.owners.get(slot)
+    return "" if owner is None else reader.outside.objects[owner].name
+
+
+def _attribute(reader: Reader, slot: int) -> str:
+    """The attribute that a column is; "" of what is none."""
+    owner = reader.outside.owners.get(slot)
+    columns = {} if owner is None else reader.outside.objects[owner].columns
+    return next((name for name, column in columns.items() if column == slot), "")
 
 
 def _text(reader: Reader, slot: int) -> str:

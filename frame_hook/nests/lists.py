@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, either, elementwise, tables, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, object_lists, tables, views
 from ufuse.frame_hook.nests.values import (
     BOOL,
     ArrayKind,
@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     NumberKind,
     Numbers,
+    Objects,
     OtherList,
     Row,
     Table,
@@ -211,6 +212,8 @@ def truth(reader: Reader, item: Item) -> Item:
         length = reader.length(reader.outside.as_characters(item).holder, 0).value
     elif isinstance(item, Table | Row):
         length = tables.length(reader, item).value
+    elif isinstance(item, Objects):
+        length = object_lists.length(reader, item).value
     elif isinstance(item, Numbers | OtherList):
         length = reader.length(item.holder, 0).value
     else:

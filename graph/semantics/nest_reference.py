@@ -23,6 +23,7 @@ from ufuse.graph.nest import (
     INTEGERS,
     KINDS,
     MAP_AXES,
+    OBJECTS,
     PARTS,
     POSITIONS,
     REALS,
@@ -100,6 +101,10 @@ def arrays_of(nest: Nest, objects: Sequence[Any]) -> list[np.ndarray]:
 
 
 def _array_of(slot: ArraySlot, thing: Sequence[Any]) -> np.ndarray:
+    if slot.items == OBJECTS:
+        return np.zeros(len(thing), slot.dtype)
+    if slot.owner:
+        thing = [getattr(one, slot.attribute) for one in thing]
     if slot.ndim == TABLE_AXES:
         shape = len(thing), len(thing[0]) if thing else 0
         numbers = [one for row in thing for one in _numbers(slot, row)]
@@ -142,10 +147,15 @@ def change_lists(
 
 
 def _change(slot: ArraySlot, thing: Any, before: np.ndarray, now: np.ndarray) -> None:
-    """Put into a list the numbers that are no longer what they were."""
+    """Put into a list, or set in its items, the numbers that are no longer what they were."""
     for i, (old, new) in enumerate(zip(before, now, strict=True)):
-        if old.tobytes() != new.tobytes():
-            thing[i] = _item(slot.dtype.name, new, is_numpy=slot.items == "numpy")
+        if old.tobytes() == new.tobytes():
+            continue
+        item = _item(slot.dtype.name, new, is_numpy=slot.items == "numpy")
+        if slot.owner:
+            setattr(thing[i], slot.attribute, item)
+        else:
+            thing[i] = item
 
 
 def _item(kind: str, number: np.generic, *, is_numpy: bool) -> object:

@@ -95,7 +95,7 @@ slot_cells(const NestSlot *slot)
     if (slot->kind == SLOT_ARRAY) {
         return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
     }
-    if (slot->kind == SLOT_GROWN || slot->kind == SLOT_GENERATOR) {
+    if (slot->kind == SLOT_GROWN || slot->kind == SLOT_GENERATOR || slot->kind == SLOT_OBJECT) {
         return 0;
     }
     if (slot->kind == SLOT_RESULT) {
@@ -238,8 +238,11 @@ objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells)
         if (!slot->listed) {
             continue;
         }
-        if (slot->axes == 2) {
-            if (!table_read(nest, slot, &objects[i], left)) {
+        if (slot->axes == 2 || slot->objects || slot->attribute != NULL) {
+            bool read = slot->objects             ? members_fit(nest, slot, objects[i], left)
+                        : slot->attribute != NULL ? members_read(nest, slot, objects[i])
+                                                  : table_read(nest, slot, &objects[i], left);
+            if (!read) {
                 return false;
             }
             continue;
@@ -313,7 +316,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             }
             arrays++;
         }
-        else if (slot->kind == SLOT_GENERATOR) {
+        else if (slot->kind == SLOT_GENERATOR || slot->kind == SLOT_OBJECT) {
             continue;
         }
         else if (slot->kind < SLOT_ARRAY) {
