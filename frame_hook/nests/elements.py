@@ -60,6 +60,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
             raise NotNativeError("an index is out of range") from None
     if isinstance(container, Items) and isinstance(key, Number | Known):
         return tuples.member(reader, container, key)
+    if isinstance(container, Numbers | Table | Objects) and isinstance(key, SliceOf):
+        return lists.part(reader, container, key)
     if isinstance(container, Numbers | OtherList):
         container = lists.settled(reader, container)
         return _loaded(reader, container.holder, (views.index(reader, key),))

@@ -21,6 +21,7 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    ListPart,
     Members,
     NotNativeError,
     Number,
@@ -42,7 +43,7 @@ from ufuse.graph.nest import I1, I64, Value
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-SEQUENCES = Array | Items | Numbers | Text | Table | Objects | Row | RangeOf
+SEQUENCES = Array | Items | Numbers | Text | Table | Objects | ListPart | Row | RangeOf
 
 
 # What is looped over ----------------------------------------------------------------------------------------------
@@ -153,6 +154,10 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
         case Objects(holder):
             _set(reader, name, zero, one)
             return Elements(holder, 0), object_lists.length(reader, item).value
+        case ListPart(sequence, start, count):
+            _begin(reader, sequence, name)
+            _set(reader, name, start, one)
+            return Elements(sequence.holder, 0), count
         case Row(holder, _, index):
             _set(reader, name, zero, one)
             out.set(f"{name}[0]", index)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import conversions, either, elementwise, object_lists, tables, views
+from ufuse.frame_hook.nests.integers import greatest, minus
 from ufuse.frame_hook.nests.values import (
     BOOL,
     ArrayKind,
@@ -19,6 +20,7 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    ListPart,
     NotNativeError,
     Number,
     NumberKind,
@@ -26,9 +28,11 @@ from ufuse.frame_hook.nests.values import (
     Objects,
     OtherList,
     Row,
+    SliceOf,
     Table,
     TemporaryKind,
     Text,
+    is_none,
     kind_of,
 )
 from ufuse.graph.nest import I1, I64, ArraySlot, Column, ListSlot
@@ -60,6 +64,7 @@ class Lists:
     grown: dict[int, Growth] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
     walked: set[int] = field(default_factory=set)  # by inner loops
+    sliced: set[int] = field(default_factory=set)  # of which slices are gone over
 
     def columns(self) -> list[ArrayKind | ColumnKind]:
         """The columns of all lists that grow, in order."""
@@ -110,6 +115,8 @@ class Lists:
             why := tables.why_not_changed(outside, slot)
         ):
             raise NotNativeError(why, later=True)
+        if slot in self.sliced:
+            raise NotNativeError(f"it goes over a slice of the list {name}, which changes")
         if slot not in self.grown:
             return
         if is_stored:
@@ -200,6 +207,20 @@ def store(reader: Reader, container: Numbers, key: Item, item: Item) -> None:
     if type(reader.outside.sequences[slot]) is not list:
         raise NotNativeError("it stores into what is no array")
     tables.replace(reader, container, (views.index(reader, key),), item)
+
+
+def part(reader: Reader, container: Numbers | Table | Objects, key: SliceOf) -> ListPart:
+    """`container[key]`, to be gone over: a copy, whose numbers stay what they are."""
+    out, slot = reader.out, container.holder.slot
+    if not is_none(key.step) and key.step != Known(1):
+        raise NotNativeError("a slice of a list with a step is not compiled yet")
+    if isinstance(container, Numbers):
+        reader.lists.sliced.add(slot)
+    length = reader.length(container.holder, 0).value
+    zero = out.constant(I64, 0)
+    start = zero if is_none(key.start) else views.bound(reader, key.start, length, 0, length)
+    stop = length if is_none(key.stop) else views.bound(reader, key.stop, length, 0, length)
+    return ListPart(container, start, greatest(out, minus(out, stop, start), 0))
 
 
 def truth(reader: Reader, item: Item) -> Item:

@@ -427,6 +427,15 @@ class RangeOf:
 
 
 @dataclass(frozen=True, slots=True)
+class ListPart:
+    """A slice of a list, to be gone over: where it begins and how long it is."""
+
+    sequence: Numbers | Table | Objects
+    start: Value
+    count: Value
+
+
+@dataclass(frozen=True, slots=True)
 class EnumerateOf:
     """`enumerate(iterable, start)`."""
 
@@ -526,8 +535,8 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row | OtherList
-    | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
+    | ListPart | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row
+    | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.

@@ -191,6 +191,20 @@ def generated(bodies, dt, steps):
     return total
 
 
+def slices(bodies, dt, steps):
+    for k in range(steps):
+        for i, a in enumerate(bodies):
+            for b in bodies[i + 1 :]:
+                d = a.x - b.x
+                a.v -= d * b.m * dt
+                b.v += d * a.m * dt
+            for j, b in enumerate(bodies[-k % 7 : k % 4 - 2], 3):
+                b.hits += j
+        for b in reversed(bodies[:2]):
+            b.x += b.v * dt
+    return state(bodies)
+
+
 class World:
     def __init__(self, bodies) -> None:
         self.bodies, self.time = bodies, 0.0
@@ -213,7 +227,7 @@ def run(world, dt, steps):
 
 
 PROGRAMS = (
-    advance, step_all, counted, pairs, from_behind, in_calls, generated, in_world,
+    advance, step_all, counted, pairs, from_behind, in_calls, generated, slices, in_world,
 )  # fmt: skip
 
 
