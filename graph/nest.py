@@ -285,7 +285,7 @@ class ArraySlot:
     A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
     attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
     what has changed is set. No item has an attribute of its own that is `lacked`. One that is `is_apart` has no item
-    twice, and none that another list of objects or an ObjectSlot has.
+    twice, and none that another list of objects has.
 
     `within`: a temporary is given back as a view of a new array, as some of NumPy's functions do it: of an "array" like
     it, or as the only "column" of one of two axes.
@@ -384,12 +384,26 @@ class GeneratorSlot:
 
 @dataclass(frozen=True, slots=True)
 class ObjectSlot:
-    """An object that is no item of a list of objects that `is_apart`."""
+    """An object that is no item of a list of objects."""
 
     name: str
 
 
-Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot | ObjectSlot
+@dataclass(frozen=True, slots=True)
+class MemberSlot:
+    """A local that is an item of a list of objects, the slot of the name `owner`; the variable has its index.
+
+    The nest gives back the item that it then is. One that is not `is_given` is made by the nest alone, as a number is.
+    """
+
+    name: str
+    owner: str
+    is_given: bool = True
+
+
+Slot = (
+    ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot | ObjectSlot | MemberSlot
+)  # fmt: skip
 OBJECTS = "objects"  # what the items of a list are
 
 
@@ -466,6 +480,8 @@ class Nest:
                 else:
                     yield from (Variable(f"{slot.name}.{part}", F64) for part in PARTS)
                 yield Variable(f"{slot.name}.numpy", I1)
+            elif isinstance(slot, MemberSlot):
+                yield Variable(slot.name, I64)
             elif isinstance(slot, RangeSlot):
                 for part in ("next", "step", "left"):
                     yield Variable(f"{slot.name}.{part}", I64)
@@ -576,6 +592,9 @@ def _described(slot: Slot) -> str:
             return f"{name}: a generator of random numbers"
         case ObjectSlot():
             return f"{name}: an object"
+        case MemberSlot():
+            made = ", made" if not slot.is_given else ""
+            return f"{name}: an item of {name_text(slot.owner)}{made}"
     return f"{name}: the {slot.kind} of the loop"
 
 

@@ -157,7 +157,7 @@ class CheckedNest:
             done = context_with(all="ignore").run(
                 nest_reference.execute, self._nest, arrays, cells, temporaries, columns, generators
             )
-        expected = nest_reference.boxed(self._nest, cells, [*arrays, *temporaries])
+        expected = nest_reference.boxed(self._nest, cells, [*arrays, *temporaries], objects)
         why = why_different(result, expected) if done else "a turn that is in doubt was done"
         if done:
             nest_reference.change_lists(self._nest, copies, columns, [*arrays, *temporaries])

@@ -24,6 +24,7 @@ from ufuse.graph.nest import (
     ArraySlot,
     GeneratorSlot,
     ListSlot,
+    MemberSlot,
     Nest,
     NumberSlot,
     ObjectSlot,
@@ -193,10 +194,10 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
         case ArraySlot(items=items) if items == OBJECTS:
             return "objects", slot.is_apart, slot.lacked
         case ArraySlot(owner=owner) if owner:
-            places = [one.name if isinstance(one, ArraySlot) else None for one in nest.slots]
-            is_numpy = slot.items != "python"
-            place = places.index(owner)
+            is_numpy, place = slot.items != "python", _place(owner, nest)
             return "attribute", _kind(slot), is_numpy, place, slot.is_written, slot.attribute
+        case MemberSlot(owner=owner):
+            return "member", _place(owner, nest), slot.is_given
         case ArraySlot(items=items) if items:
             names = [one.name if isinstance(one, RangeSlot) else None for one in nest.slots]
             iterator = names.index(slot.iterator) if slot.iterator else -1
@@ -228,3 +229,9 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
 def _kind(slot: ArraySlot) -> str:
     """What a list's numbers are."""
     return next(kind for kind in KINDS if np.dtype(kind) == slot.dtype)
+
+
+def _place(name: str, nest: Nest) -> int:
+    """The place of the array of a name among the slots."""
+    names = [one.name if isinstance(one, ArraySlot) else None for one in nest.slots]
+    return names.index(name)

@@ -36,7 +36,7 @@ from ufuse.frame_hook.nests.values import EXACT, ArrayKind, EitherError, Known, 
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph.nest import ArraySlot, Nest, NumberSlot
+from ufuse.graph.nest import ArraySlot, MemberSlot, Nest, NumberSlot
 from ufuse.graph.node import Graph
 
 T = TypeVar("T")
@@ -311,6 +311,7 @@ def _ending(
         (register, slot)
         for register, slot in zip(read.slots, read.nest.slots, strict=True)
         if (isinstance(slot, NumberSlot) and slot.is_changed)
+        or isinstance(slot, MemberSlot)
         or (isinstance(slot, ArraySlot) and slot.is_rebound)
     ]
     recipe = Recipe(trace, others=len(slots) + bool(read.exits))

@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests.values import (
     EitherKind,
     Holder,
     ItemsKind,
+    MemberKind,
     NotNativeError,
     NumberKind,
     SlotKind,
@@ -65,6 +66,8 @@ class Read:
 def finished(reader: Reader, headers: list[Version]) -> Read:
     """The nest of a loop all of whose versions were read; `headers` are those of its header."""
     changed, names = reader.changed, reader.own.names
+    own_kinds = (reader.kinds.get(slot) for slot in reader.used | changed)
+    reader.used |= {kind.holder.slot for kind in own_kinds if isinstance(kind, MemberKind)}
     used = sorted(reader.used | changed)
     reader.lists.check(reader.outside, reader.stored)
     others = object_lists.checked(reader)
@@ -90,10 +93,15 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         for one in used
         for each in reader.tuples.get(one, (reader.cells.get(one, one),))
     ]
-    registers = [*own, *drawn, *others, *bound_registers[:1] * len(reader.made), *iterators]
+    made = len(reader.made) + len(reader.made_members)
+    registers = [*own, *drawn, *others, *bound_registers[:1] * made, *iterators]
     slots += (GeneratorSlot(reader.outside.generators[one]) for one in drawn)
     slots += (ObjectSlot(f"object{i}") for i in range(len(others)))
     slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in reader.made.items())
+    slots += (
+        object_lists.slot_of(reader.outside, *one, is_given=False)
+        for one in reader.made_members.items()
+    )
     slots += reader.results()
     slots += reader.outermost.slots if reader.outermost is not None else ()
     new = {number: arrays.index(holder) for holder, number in reader.numbers.items()}
@@ -138,6 +146,9 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
             slots.append(_slot_of_objects(reader.outside.objects[slot]))
         elif slot in reader.lists.grown:
             slots.append(reader.lists.slot(_text(reader, slot), slot, first))
+        elif isinstance(kind, MemberKind):
+            name = object_lists.variable(names[slot])
+            slots.append(object_lists.slot_of(reader.outside, name, kind.holder, is_given=True))
         elif isinstance(kind, ItemsKind):
             slots += carried.number_slots(names[slot], kind)
         elif isinstance(kind, ArrayKind):

@@ -7,7 +7,7 @@ known by another name, see `checked`. What an attribute is, the class decides, g
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Known,
     Member,
+    MemberKind,
     NotNativeError,
     Number,
     Objects,
@@ -40,7 +41,7 @@ from ufuse.frame_hook.objects.classes import (
     uses_plain,
 )
 from ufuse.frame_hook.trace.symbols import Source, Symbol
-from ufuse.graph.nest import ELEMENTS, I1, I64, Value
+from ufuse.graph.nest import ELEMENTS, I1, I64, MemberSlot, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.outside import Outside
@@ -54,7 +55,7 @@ FEWEST_OF_TUPLE = 5  # items: those of a shorter tuple are objects for themselve
 class ObjectList:
     """A list or tuple of objects: the attributes that are read, by the numbers of their columns; those that none has.
 
-    `name` is that of its slot. `is_apart`: none of its items may be known by another name.
+    `name` is that of its slot. `is_apart`: its items change or are compared, so that none has another name.
     """
 
     source: Source
@@ -253,11 +254,53 @@ def _place(reader: Reader, item: Member) -> Value:
     return out.op("select", I64, is_from_end, behind, item.index)
 
 
+# Locals that are items ---------------------------------------------------------------------------------------------
+
+
+def kind_of_local(outside: Outside, value: object, locals_: Iterable[int]) -> MemberKind | None:
+    """The kind of a local that is an item of a list that the loop goes over, or of one of some locals; or None."""
+    if not is_object(type(value)):
+        return None
+    for slot in locals_:
+        if slot not in outside.objects and _has(outside.state[slot], value):
+            outside.local(slot)
+    for register, known in outside.objects.items():
+        if _has(known.value, value):
+            return MemberKind(ArrayKind(register))
+    return None
+
+
+def _has(items: Any, value: object) -> bool:
+    return is_of_objects(items) and any(one is value for one in items)
+
+
+def variable(name: str) -> str:
+    """The variable of the index of a local that is an item, see `keeping.py`."""
+    return f"{name}[0]"
+
+
+def slot_of(outside: Outside, name: str, holder: ArrayKind, *, is_given: bool) -> MemberSlot:
+    """The nest's slot of a local that is an item."""
+    return MemberSlot(name, outside.objects[holder.slot].name, is_given=is_given)
+
+
+def give_back(reader: Reader, slot: int, kind: MemberKind) -> str:
+    """Put the index of an item that the frame gets into a variable; its name."""
+    name = variable(reader.own.names[slot])
+    place = _place(reader, Member(kind.holder, reader.out.get(name, I64)))
+    if reader.kinds.get(slot) != kind:
+        name = f"{name} of {reader.outside.objects[kind.holder.slot].name}"
+        reader.made_members[name] = kind.holder
+    _use(reader, reader.outside.objects[kind.holder.slot])
+    reader.out.set(name, place)
+    return name
+
+
 # The whole loop ----------------------------------------------------------------------------------------------------
 
 
 def checked(reader: Reader) -> tuple[int, ...]:
-    """See which lists must be apart; the registers of the objects that are none of their items.
+    """See which lists must be apart; the registers of the objects that are no items, where some of both change.
 
     Raises:
         NotNativeError: they are not apart.
@@ -266,20 +309,18 @@ def checked(reader: Reader) -> tuple[int, ...]:
     outside = reader.outside
     if not outside.objects:
         return ()
-    things, setting = outside.things, {owner for owner, _ in outside.attributes.all_set}
-    classes = {type(things[owner].value) for owner in setting}
+    things = outside.things
     used = [one for register, one in outside.objects.items() if register in reader.used]
     for one in used:
-        is_changed = not reader.stored.isdisjoint(one.columns.values())
-        one.is_apart = one.is_apart or is_changed or one.kind in classes
+        one.is_apart = one.is_apart or not reader.stored.isdisjoint(one.columns.values())
     apart = [one for one in used if one.is_apart]
-    if not apart:
+    if not apart and not (used and outside.attributes.all_set):
         return ()
-    ids = [id(item) for one in apart for item in one.value]
-    others = {id(thing.value) for thing in things.values()}
-    others.update(id(item) for one in used if not one.is_apart for item in one.value)
-    if len(set(ids)) < len(ids) or not others.isdisjoint(ids):
-        names = ", ".join(one.name for one in apart)
+    own = [id(item) for one in apart for item in one.value]
+    others = {id(item) for one in used if not one.is_apart for item in one.value}
+    alone = {id(thing.value) for thing in things.values()}
+    if len(set(own)) < len(own) or others & {*own, *alone} or alone.intersection(own):
+        names = ", ".join(one.name for one in used)
         raise NotNativeError(
             f"an object in the list {names} is there twice, or known by another name, too",
             later=True,

@@ -57,7 +57,7 @@ class Outside:
     """As a trace of the frame reads it."""
 
     def __init__(self, trace: Trace, function: types.FunctionType, state: tuple[Any, ...]) -> None:
-        self.trace, self._function, self._state = trace, function, state
+        self.trace, self._function, self.state = trace, function, state
         self._functions: dict[int, Constant | Opaque] = {}  # by id
         self._called: dict[int, symbols.Function] = {}
         self.arrays: dict[int, tuple[Source, np.ndarray]] = {}  # by register
@@ -92,7 +92,7 @@ class Outside:
     def cell(self, called: symbols.Function | None, slot: int, names: tuple[str, ...]) -> Item:
         """A variable of the function around one."""
         if called is None:
-            cell = self.trace.reader.cell(Source(slot, names[slot]), self._state[slot])
+            cell = self.trace.reader.cell(Source(slot, names[slot]), self.state[slot])
         else:
             cell = called.closure[slot - len(names) + len(called.closure)]
             if any(cell is one for one in self._written_cells):
@@ -115,7 +115,7 @@ class Outside:
 
     def number_around(self, slot: int, name: str) -> int | None:
         """The register of a number of the function around a comprehension, which is another in each call."""
-        content = self.trace.reader.cell(Source(slot, name), self._state[slot]).content
+        content = self.trace.reader.cell(Source(slot, name), self.state[slot]).content
         if not isinstance(content, Unread) or (kind := item_kind(content.value)) is None:
             return None
         self.trace.guards.check("TYPE", content.source, type(content.value))
@@ -124,7 +124,7 @@ class Outside:
 
     def written_cell(self, slot: int, name: str) -> int | None:
         """The register of the number in a cell of the frame that the loop writes; None: it is empty."""
-        cell = self.trace.reader.cell(Source(slot, name), self._state[slot])
+        cell = self.trace.reader.cell(Source(slot, name), self.state[slot])
         self._written_cells.append(cell)
         return cell.content.source.register if isinstance(cell.content, Unread) else None
 

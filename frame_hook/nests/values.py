@@ -538,7 +538,7 @@ Item = (
     | ListPart | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row
     | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
 )  # fmt: skip
-SlotKind = NumberKind | ArrayKind | ItemsKind  # of slots of the frame
+SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
 Kind = (
     NumberKind

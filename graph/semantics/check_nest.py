@@ -31,6 +31,7 @@ from ufuse.graph.nest import (
     Instruction,
     ListSlot,
     Map,
+    MemberSlot,
     Nest,
     NumberSlot,
     Scalar,
@@ -53,7 +54,7 @@ LAWS = """
 8. The columns of a list that grows are temporaries of one axis, each of one list; only numbers are read.
 9. A number that is not given is changed.
 10. What items of a list have as an attribute names a list of objects before it. Nothing of such a list is read but its
-    length, and one whose items change is apart.
+    length, and one whose items change is apart. An item in a variable is one of such a list.
 """
 TYPES = {*REALS, *INTEGERS, I1}
 ENDS = {"jump": 1, "branch": 2, "leave": 0, "doubt": 0}  # targets
@@ -70,12 +71,16 @@ def check_nest(nest: Nest) -> None:
     """
     _check_flow(nest)
     types = _variables(nest)
-    for slot in nest.lists:
-        if why := _why_not_list(nest, slot):
-            raise GraphError(f"{slot.name}: {why}")
+    for grown in nest.lists:
+        if why := _why_not_list(nest, grown):
+            raise GraphError(f"{grown.name}: {why}")
     for array in nest.arrays:
         if why := _why_not_attribute(nest, array):
             raise GraphError(f"{array.name}: {why}")
+    lists = [one.name for one in nest.arrays if one.items == OBJECTS]
+    for slot in nest.slots:
+        if isinstance(slot, MemberSlot) and slot.owner not in lists:
+            raise GraphError(f"{slot.name} is an item of what is no list of objects (law 10)")
     for view in nest.views:
         if why := _why_not_view(nest, view, None):
             raise GraphError(f"the view {view}: {why}")

@@ -23,6 +23,7 @@ from ufuse.graph.nest import (
     Instruction,
     ListSlot,
     Map,
+    MemberSlot,
     Nest,
     NumberSlot,
     ObjectSlot,
@@ -47,6 +48,7 @@ ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
 LIST = re.compile(rf"(list|table) by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
 LIST_OF_OBJECTS = re.compile(rf"list of objects(, apart)?((?:, without {NAME})*)$")
 ATTRIBUTE = re.compile(rf"attribute by (\w+) of (\w+)(, written)?, ({NAME}) of ({NAME})$")
+MEMBER = re.compile(rf"an item of ({NAME})(, made)?$")
 GROWING = re.compile(
     r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
 )
@@ -118,6 +120,8 @@ def _slot(text: str) -> Slot:
             name, np.dtype(dtype), 1, bool(written), items=whose, owner=_name(owner),
             attribute=_name(attribute_name),
         )  # fmt: skip
+    if (member := MEMBER.fullmatch(what)) is not None:
+        return MemberSlot(name, _name(member[1]), is_given=not member[2])
     if what == "an object":
         return ObjectSlot(name)
     if (growing := GROWING.fullmatch(what)) is not None:

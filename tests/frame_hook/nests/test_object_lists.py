@@ -318,10 +318,59 @@ def first_above(bodies, limit):
     return None
 
 
-def test_items_that_outlive_the_loop() -> None:
-    """They are the very objects."""
-    native_turns(last_of, lambda: (some(Body, 4 * MANY),), atoms=False)
-    native_turns(first_above, lambda: (some(Body, 4 * MANY), MANY), atoms=False)
+def closest(bodies, x):
+    best, least = None, 1e300
+    for one in bodies:
+        d = abs(one.x - x)
+        if best is None or d < least:
+            best, least = one, d
+    return best, least
+
+
+def most(bodies):
+    best = bodies[0]
+    for one in bodies:
+        if one.x * one.v > best.x * best.v:
+            best = one
+    return best
+
+
+def led(bodies, steps):
+    leader, count = bodies[-1], 0
+    for _ in range(steps):
+        before = leader
+        for one in bodies:
+            if one.v > leader.v:
+                leader = one
+        leader.v -= 0.01
+        if leader is not before:
+            count += 1
+    return leader, count, state(bodies), before
+
+
+OUTLIVE = (
+    (last_of, lambda: (some(Body, 4 * MANY),)),
+    (first_above, lambda: (some(Body, 4 * MANY), MANY)),
+    (closest, lambda: (some(Body, 4 * MANY), MANY + 0.2)),
+    (most, lambda: (some(Slotted, 4 * MANY),)),
+    (led, lambda: (some(Body), MANY)),
+)
+
+
+@pytest.mark.parametrize(("function", "make"), OUTLIVE)
+def test_items_that_outlive_the_loop(function, make) -> None:
+    """They are the very objects, also those that a turn leaves for the next."""
+    assert native_turns(function, make, atoms=False) > MANY
+
+
+@pytest.mark.parametrize(("function", "make"), OUTLIVE)
+def test_the_reference_gives_the_same_items(function, make, monkeypatch) -> None:
+    """What a nest means that leaves items in locals is what the program does."""
+    made = on_the_reference(monkeypatch)
+    monkeypatch.setitem(globals(), "MANY", 60)
+    check_same(function, ufuse.compile(function), lambda: arguments(*make()), atoms=False)
+    assert sum(one.turns for one in made) > 5
+    assert any("an item of" in str(one.nest) for one in made)
 
 
 # Turns that plain Python does ------------------------------------------------------------------------------------
@@ -411,6 +460,40 @@ def mixed(bodies, other, n):
         other.v += one.x * 0.5
         other.hits += one.hits
     return state(bodies), other.v, other.hits
+
+
+class Meter:
+    def __init__(self) -> None:
+        self.x, self.total = 0.0, 0.0
+
+
+def measured(bodies, meter, n):
+    for i in range(n):
+        meter.x += bodies[i % 5].x
+        meter.total += bodies[i % 3].v
+    return state(bodies), meter.x, meter.total
+
+
+def test_an_object_whose_dict_is_an_item_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of another class, where only that object changes; items may be there twice then."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+
+    def shared(number: int) -> tuple[Any, ...]:
+        bodies, meter = some(Body), Meter()
+        if number == 1:
+            meter.__dict__ = bodies[1].__dict__
+            meter.total = 0.5
+        elif number == 2:
+            bodies[2] = bodies[0]
+        return bodies, meter, MANY
+
+    for number in range(3):
+        compiled = ufuse.compile(like(measured))
+        for _ in range(3):
+            compiled(*shared(0))
+        assert sum(loop.turns for loop in loops_of(compiled)) > MANY
+        for _ in range(3):
+            assert repr(compiled(*shared(number))) == repr(measured(*shared(number))), number
 
 
 def two_lists(bodies, others, n):

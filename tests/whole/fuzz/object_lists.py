@@ -54,6 +54,7 @@ NUMBERS = {
     "k": ("i_", "0", "2**62 + i_", "n + i_", "np.int64(2)"),
     "b": ("True", "i_ % 2 == 0", "False"),
 }
+ALONE = ("apart", "first")  # objects that have names of their own
 COUNTS = ("3", "8", "1", "5", "n % 50", "0")
 
 
@@ -86,6 +87,12 @@ def begin(rng: random.Random, writer: Writer) -> list[str]:
         )
         writer.of_parts.append("apart")
         kept.append("(apart.u, apart.k)")
+    if rng.random() < 0.4:
+        writer.put(
+            f"first = {rng.choice(('None', 'parts[0] if parts else None', 'parts[-1] if parts else None'))}"
+        )
+        writer.of_parts.append("first")
+        kept += ["first and first.u", "[e_ is first for e_ in parts]"]
     return kept
 
 
@@ -94,7 +101,7 @@ def _one(writer: Writer, rng: random.Random) -> str:
     if writer.part_turns and rng.random() < 0.6:
         return rng.choice(writer.part_turns)
     name = rng.choice(writer.of_parts)
-    if name == "apart":
+    if name in ALONE:
         return name
     if writer.loops and rng.random() < 0.7:
         return f"{name}[{rng.choice(writer.loops)} % max(1, len({name}))]"
@@ -127,7 +134,11 @@ def change(writer: Writer) -> None:
     rng = writer.parts
     assert rng is not None
     one, chance = _one(writer, rng), rng.random()
-    if chance < 0.4:
+    if "first" in writer.of_parts and rng.random() < 0.2:
+        test = f"first is None or {one}.u > first.u" if rng.random() < 0.7 else writer.truth(1)
+        writer.put(f"if {test}:")
+        writer.put(f"    first = {one}")
+    elif chance < 0.4:
         value = writer.real(1)
         exact = value if rng.random() < 0.3 else f"float({value})"
         writer.put(f"{one}.{rng.choice('uv')} {rng.choice(('', '+', '-'))}= {exact}")
@@ -148,7 +159,7 @@ def loop(writer: Writer, product: int) -> bool:
     rng = writer.parts
     assert rng is not None
     free = [name for name in "ijklghr" if name not in writer.loops]
-    known = [name for name in writer.of_parts if name != "apart"]
+    known = [name for name in writer.of_parts if name not in ALONE]
     if not free or not known:
         return False
     turn, name = free[0], rng.choice(known)

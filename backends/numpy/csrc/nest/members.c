@@ -5,7 +5,8 @@
  *
  * 1. Nothing here runs Python code: what is set, and what was there before, is a number.
  * 2. Where items change, a list is *apart*: no item comes twice in it, or in another list of
- *    objects, or is another object that the nest knows; nor is the `__dict__` of one another's.
+ *    objects. No object that the nest is given beside lists is an item of any. Nor is the
+ * `__dict__` of one another's.
  */
 #include "instance_values.h"
 
@@ -232,13 +233,36 @@ members_change(const NestSlot *slot, PyObject *list, const char *now, const char
     return next;
 }
 
-/* Add an object, and its dict. False: one of them is there already. */
+/* The index of an object in a list; -1: it is not there, or that is no list. */
+int64_t
+members_index(PyObject *list, PyObject *object)
+{
+    if (!PyList_CheckExact(list) && !PyTuple_CheckExact(list)) {
+        return -1;
+    }
+    int64_t at = PySequence_Fast_GET_SIZE(list) - 1;
+    while (at >= 0 && PySequence_Fast_GET_ITEM(list, at) != object) {
+        at--;
+    }
+    return at;
+}
+
+/* The item of a list: a new reference. NULL, with no exception: it has none there. */
+PyObject *
+members_item(PyObject *list, int64_t index)
+{
+    bool there = index >= 0 && index < PySequence_Fast_GET_SIZE(list);
+    return there ? Py_NewRef(PySequence_Fast_GET_ITEM(list, index)) : NULL;
+}
+
+/* Add an object, and its dict. False: one of them was there already. */
 static bool
 note(const Addresses *noted, PyObject *object)
 {
     PyObject *dict;
     (void)values_of(object, &dict);
-    return addresses_add(noted, object) && (dict == NULL || addresses_add(noted, dict));
+    bool added = addresses_add(noted, object);
+    return (dict == NULL || addresses_add(noted, dict)) && added;
 }
 
 /* Whether an object, or its dict, is among some. */
@@ -250,14 +274,18 @@ is_noted(const Addresses *noted, PyObject *object)
     return addresses_have(noted, object) || (dict != NULL && addresses_have(noted, dict));
 }
 
+/* Note the objects beside lists, and then the items of lists that are apart. False: one of these is
+ * there already. */
 static bool
-note_apart(const Nest *nest, PyObject *const *objects, const Addresses *noted)
+note_all(const Nest *nest, PyObject *const *objects, const Addresses *noted)
 {
     for (int i = 0; i < nest->slots; i++) {
-        if (!nest->slot[i].apart) {
-            continue;
+        if (nest->slot[i].kind == SLOT_OBJECT) {
+            (void)note(noted, objects[i]); /* one may be there by several names */
         }
-        int64_t count = PySequence_Fast_GET_SIZE(objects[i]);
+    }
+    for (int i = 0; i < nest->slots; i++) {
+        int64_t count = nest->slot[i].apart ? PySequence_Fast_GET_SIZE(objects[i]) : 0;
         for (int64_t k = 0; k < count; k++) {
             if (!note(noted, PySequence_Fast_GET_ITEM(objects[i], k))) {
                 return false;
@@ -267,15 +295,12 @@ note_apart(const Nest *nest, PyObject *const *objects, const Addresses *noted)
     return true;
 }
 
-/* Whether some other object that a nest knows is an item of a list that is apart. */
+/* Whether some item of a list that is not apart is among those. */
 static bool
-knows_noted(const Nest *nest, PyObject *const *objects, const Addresses *noted)
+reads_noted(const Nest *nest, PyObject *const *objects, const Addresses *noted)
 {
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
-        if (slot->kind == SLOT_OBJECT && is_noted(noted, objects[i])) {
-            return true;
-        }
         int64_t count = slot->objects && !slot->apart ? PySequence_Fast_GET_SIZE(objects[i]) : 0;
         for (int64_t k = 0; k < count; k++) {
             if (is_noted(noted, PySequence_Fast_GET_ITEM(objects[i], k))) {
@@ -286,8 +311,8 @@ knows_noted(const Nest *nest, PyObject *const *objects, const Addresses *noted)
     return false;
 }
 
-/* Whether all lists of objects that are to be apart are so: law 2. False also where there is no
- * memory to see that. The lists were found to fit. */
+/* Whether law 2 holds. False also where there is no memory to see that. The lists were found to
+ * fit. */
 bool
 members_are_apart(const Nest *nest, PyObject *const *objects)
 {
@@ -296,13 +321,14 @@ members_are_apart(const Nest *nest, PyObject *const *objects)
     }
     size_t count = 1;
     for (int i = 0; i < nest->slots; i++) {
-        if (nest->slot[i].apart) {
-            count += 2 * (size_t)PySequence_Fast_GET_SIZE(objects[i]);
+        const NestSlot *slot = &nest->slot[i];
+        if (slot->apart || slot->kind == SLOT_OBJECT) {
+            count += slot->apart ? 2 * (size_t)PySequence_Fast_GET_SIZE(objects[i]) : 2;
         }
     }
     Addresses noted;
-    bool apart = addresses_begin(&noted, count) && note_apart(nest, objects, &noted) &&
-                 !knows_noted(nest, objects, &noted);
+    bool apart = addresses_begin(&noted, count) && note_all(nest, objects, &noted) &&
+                 !reads_noted(nest, objects, &noted);
     addresses_drop(&noted);
     return apart;
 }

@@ -268,6 +268,7 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
                                         "once",
                                         "grown",
                                         "generator",
+                                        "member",
                                         "object"};
     static_assert(Py_ARRAY_LENGTH(kinds) == SLOT_OBJECT + 1, "a name for each kind");
     PyObject *name =
@@ -305,7 +306,19 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         self->generators++;
         return generators_begin();
     }
+    if (known && kind == SLOT_MEMBER) {
+        int is_given;
+        if (!PyArg_ParseTuple(given, "Uip", &name, &slot->owner, &is_given)) {
+            return -1;
+        }
+        slot->made = !is_given;
+        slot->changed = true;
+        self->cells += slot_cells(slot);
+        self->outputs++;
+        return 0;
+    }
     if (known && kind == SLOT_OBJECT && PyTuple_GET_SIZE(given) == 1) {
+        self->apart++;
         return 0;
     }
     if (known && kind >= SLOT_RANGE && PyTuple_GET_SIZE(given) == 1) {
@@ -373,6 +386,11 @@ read_slots(Nest *self, PyObject *given)
     }
     for (int i = 0; i < self->slots; i++) {
         NestSlot *slot = &self->slot[i];
+        if (slot->kind == SLOT_MEMBER &&
+            (slot->owner < 0 || slot->owner >= self->slots || !self->slot[slot->owner].objects)) {
+            PyErr_Format(PyExc_ValueError, "no list of objects: slot %d", slot->owner);
+            return -1;
+        }
         if (slot->listed && slot->iterator >= 0 &&
             (slot->iterator >= self->slots || self->slot[slot->iterator].kind <= SLOT_RANGE ||
              self->slot[slot->iterator].kind >= SLOT_COUNT)) {

@@ -65,7 +65,8 @@ typedef enum {
     SLOT_ONCE,      /* no object: the only turn is a whole call of a function */
     SLOT_GROWN,     /* a list that grows */
     SLOT_GENERATOR, /* of random numbers */
-    SLOT_OBJECT     /* of which only matters that no list of objects that is apart has it */
+    SLOT_MEMBER,    /* an item of a list of objects: its index */
+    SLOT_OBJECT     /* of which only matters that no list of objects has it */
 } SlotKind;
 
 /* Numbers of a list that grows: in which temporary, and what they all are. */
@@ -96,7 +97,7 @@ typedef struct {
     PyObject *lacked;
     int attributes;
     PyObject *attribute;
-    int owner;
+    int owner;  /* also of a local that is an item */
     int within; /* of a temporary: WITHIN_ARRAY, WITHIN_COLUMN, or 0: it is an array itself */
     /* Of a list that grows: what its items have; whether these are tuples; whether the columns
      * begin with what is in the list. */
@@ -181,7 +182,7 @@ typedef struct {
     int temporaries, memories; /* memories: with scratch, and numbers of lists */
     int lists, changing;       /* lists whose numbers are read; those that the nest changes */
     int tables;                /* of the former, those that are lists of lists */
-    int apart;                 /* of the former, those of objects that are apart */
+    int apart;                 /* lists of objects that are apart, and objects beside lists */
     int generators;
     int iterators;
     int range,
@@ -322,6 +323,8 @@ bool members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left)
 bool members_read(Nest *nest, const NestSlot *slot, PyObject *list);
 PyObject **members_change(const NestSlot *slot, PyObject *list, const char *now, const char *before,
                           PyObject **next);
+int64_t members_index(PyObject *list, PyObject *object);
+PyObject *members_item(PyObject *list, int64_t index);
 bool members_are_apart(const Nest *nest, PyObject *const *objects);
 
 /* lists.c */

@@ -104,6 +104,9 @@ slot_cells(const NestSlot *slot)
     if (slot->kind == SLOT_NUMBER) {
         return 1 + slot->kinds;
     }
+    if (slot->kind == SLOT_MEMBER) {
+        return 1;
+    }
     return slot->kind >= SLOT_COMPLEX ? 3 : 2;
 }
 
@@ -336,6 +339,12 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
         else if (slot->made) {
             memset(cells, 0, sizeof(Register) * (size_t)slot_cells(slot));
         }
+        else if (slot->kind == SLOT_MEMBER) {
+            cells[0].whole = members_index(objects[slot->owner], objects[i]);
+            if (cells[0].whole < 0) {
+                return false;
+            }
+        }
         else if (slot->kind != SLOT_GROWN && !number_cells(slot->kind, objects[i], cells)) {
             return false;
         }
@@ -544,8 +553,9 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
         if (is_array ? slot->rebound : slot->changed) {
             made[count] = is_array || slot->kind == SLOT_RESULT
                               ? variable_now(&arrays, &after[cell])
-                          : slot->kind == SLOT_NUMBER
-                              ? number_given(slot, &after[cell])
+                          : slot->kind == SLOT_NUMBER ? number_given(slot, &after[cell])
+                          : slot->kind == SLOT_MEMBER
+                              ? members_item(objects[slot->owner], after[cell].whole)
                               : number_now(slot, objects[i], &before[cell], &after[cell]);
             done = made[count] != NULL;
             count += done;
