@@ -283,9 +283,9 @@ class ArraySlot:
     its slot: only what comes next is there.
 
     A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
-    attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
-    what has changed is set. No item has an attribute of its own that is `lacked`. One that is `is_apart` has no item
-    twice, and none that another list of objects has.
+    attribute is an array of its own, which names the list's slot (`owner`) and the `attribute` (see `field_text`);
+    where it is written, what has changed is set. No item has an attribute of its own that is `lacked`. One that
+    `is_apart` has no item twice, and none that another list of objects has.
 
     `within`: a temporary is given back as a view of a new array, as some of NumPy's functions do it: of an "array" like
     it, or as the only "column" of one of two axes.
@@ -528,6 +528,11 @@ PLAIN_NAME = re.compile(r"[\w.@<>]+")
 def name_text(name: str) -> str:
     """A name as it stands in the text of a nest: quoted where it may be more than a word."""
     return name if PLAIN_NAME.fullmatch(name) else repr(name)
+
+
+def field_text(place: int) -> str:
+    """What a nest calls the attribute that is an item of a named tuple."""
+    return f"[{place}]"
 
 
 def number_text(number: Any) -> str:

@@ -187,7 +187,7 @@ def _copies(nest: Nest, objects: tuple[Any, ...]) -> list[Any]:
             copies[place] = stand_ins[slot.name]
         elif isinstance(slot, ArraySlot) and slot.owner:
             for one, other in zip(stand_ins[slot.owner], copies[place], strict=True):
-                setattr(one, slot.attribute, getattr(other, slot.attribute))
+                setattr(one, slot.attribute, nest_reference.attribute_of(other, slot.attribute))
             copies[place] = stand_ins[slot.owner]
     return copies
 

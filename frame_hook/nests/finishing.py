@@ -189,8 +189,11 @@ def _owner(reader: Reader, slot: int) -> str:
 def _attribute(reader: Reader, slot: int) -> str:
     """The attribute that a column is; "" of what is none."""
     owner = reader.outside.owners.get(slot)
-    columns = {} if owner is None else reader.outside.objects[owner].columns
-    return next((name for name, column in columns.items() if column == slot), "")
+    if owner is None:
+        return ""
+    known = reader.outside.objects[owner]
+    name = next(name for name, column in known.columns.items() if column == slot)
+    return known.fields.get(name, name)
 
 
 def _text(reader: Reader, slot: int) -> str:

@@ -32,6 +32,7 @@ from ufuse.frame_hook.nests.values import (
 from ufuse.frame_hook.objects.classes import (
     ABSENT,
     HEAP_TYPE,
+    TUPLE_FIELD,
     class_member,
     inner_function,
     is_data_descriptor,
@@ -41,7 +42,7 @@ from ufuse.frame_hook.objects.classes import (
     uses_plain,
 )
 from ufuse.frame_hook.trace.symbols import Source, Symbol
-from ufuse.graph.nest import ELEMENTS, I1, I64, MemberSlot, Value
+from ufuse.graph.nest import ELEMENTS, I1, I64, MemberSlot, Value, field_text
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.outside import Outside
@@ -62,6 +63,9 @@ class ObjectList:
     name: str
     value: Sequence[Any]
     columns: dict[str, int] = field(default_factory=dict)
+    fields: dict[str, str] = field(
+        default_factory=dict
+    )  # those that are items of named tuples, as a nest names them
     lacked: set[str] = field(default_factory=set)
     is_apart: bool = False
 
@@ -79,8 +83,10 @@ def is_of_objects(value: object) -> bool:
 
 
 def is_object(kind: type) -> bool:
-    """Whether objects of a class have no content besides attributes."""
-    return all(one is object or bool(one.__flags__ & HEAP_TYPE) for one in mro(kind))
+    """Whether objects of a class have no content besides attributes; named tuples have the fields, which are some."""
+    if kind is tuple:
+        return False
+    return all(one in (object, tuple) or bool(one.__flags__ & HEAP_TYPE) for one in mro(kind))
 
 
 # Attributes --------------------------------------------------------------------------------------------------------
@@ -89,10 +95,12 @@ def is_object(kind: type) -> bool:
 def attribute(reader: Reader, owner: Member, name: str) -> Item | Symbol:
     """`owner.name`, which the caller takes where it is a symbol."""
     outside, known = reader.outside, reader.outside.objects[owner.holder.slot]
-    if not uses_plain(outside.trace, known.kind, "__getattribute__", object.__getattribute__):
+    if not _reads_plainly(outside, known.kind):
         raise NotNativeError(f"the attribute {name} is not compiled yet")
     found, member = class_member(outside.trace, known.kind, name)
-    if not is_slot(found):
+    if isinstance(found, TUPLE_FIELD):
+        outside.trace.look(member)
+    elif not is_slot(found):
         if is_data_descriptor(outside.trace, found, member):
             raise NotNativeError(f"the attribute {name} is not compiled yet")
         if found is not ABSENT and _all_lack(known, name):
@@ -123,11 +131,18 @@ def getter(reader: Reader, owner: Member, name: str) -> types.FunctionType | Non
     on_class = static_lookup(kind, name)
     if type(on_class) is not property or type(on_class.fget) is not types.FunctionType:
         return None
-    if not uses_plain(trace, kind, "__getattribute__", object.__getattribute__):
+    if not _reads_plainly(reader.outside, kind):
         return None
     _, symbol = class_member(trace, kind, name)
     reader.outside.item(inner_function(trace, on_class, symbol, "fget"))
     return on_class.fget
+
+
+def _reads_plainly(outside: Outside, kind: type) -> bool:
+    """Whether a class reads attributes as `object` does; guarded."""
+    plain = tuple if issubclass(kind, tuple) else object
+    own = vars(plain)["__getattribute__"]
+    return uses_plain(outside.trace, kind, "__getattribute__", own)
 
 
 def _all_lack(known: ObjectList, name: str) -> bool:
@@ -167,8 +182,9 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
     if name in known.columns:
         return ArrayKind(known.columns[name])
     text = f"the attribute {name} of {known.name}"
+    is_field = isinstance(found, TUPLE_FIELD)
     try:
-        get = found.__get__ if is_slot(found) else None
+        get = found.__get__ if is_field or is_slot(found) else None
         values = [get(one) if get is not None else _own(one, name) for one in known.value]
     except AttributeError:  # of an empty slot
         values = [_hook.NULL]
@@ -180,6 +196,8 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
         what = "numbers of several types" if is_number else "what are no numbers of one type"
         raise NotNativeError(f"{text} is of {what}", later=True)
     known.columns[name] = outside.column(known, f"{known.name}.{name}", values, kind)
+    if is_field:
+        known.fields[name] = field_text(found.__reduce__()[1][0])
     return ArrayKind(known.columns[name])
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gc
 import types
+from collections import namedtuple
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -89,6 +90,67 @@ KINDS = (Body, Slotted, OnlySome, Record, SlottedRecord)
 def some(kind: Any, count: int = 5) -> list[Any]:
     """Objects of a class."""
     return [kind(0.5 * i, 1.0 - 0.25 * i, 1.0 + i) for i in range(count)]
+
+
+class Fixed(NamedTuple):
+    x: float
+    v: float
+    name: str = "one"
+    m: float = 1.5
+
+    def pull(self, other):
+        return (self.x - other.x) * self.m
+
+
+Plain = namedtuple("Plain", "m v x")  # noqa: PYI024 - as people write it
+
+
+class More(Fixed):
+    """It has a dict, and an attribute of the class."""
+
+    scale = 2.0
+
+    def pull(self, other):
+        return (self.x - other.v) * self.scale
+
+
+def of_tuples(items, steps):
+    total = 0.0
+    for k in range(steps):
+        for i, one in enumerate(items):
+            total += one.x * one.v - k * items[i - 1].m
+    return total
+
+
+def pulled(items, steps):
+    total = 0.0
+    for _ in range(steps):
+        for one in items:
+            for other in items:
+                if one is not other:
+                    total += one.pull(other)
+    return total
+
+
+def test_named_tuples() -> None:
+    """Their fields are read, whatever others hold."""
+    for kind in (Fixed, More, Plain):
+        made = [
+            kind(0.5 * i, 1.0 - 0.25 * i, 2.0 + i) for i in range(6)
+        ]  # of Fixed a name that is no text
+        for function in (of_tuples, pulled) if kind is not Plain else (of_tuples,):
+            native = native_turns(function, lambda made=made: (made, MANY), atoms=False)
+            assert native > MANY // 2, (kind, function)
+    made = [Fixed(0.5, 1.5), Fixed(1.5, 2), Fixed(2.5, 3.5)]
+    native_turns(of_tuples, lambda: (made, MANY), atoms=False)
+
+
+def test_the_reference_reads_named_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field has its place as its name."""
+    made = on_the_reference(monkeypatch)
+    items = [Fixed(0.5 * i, 1.0 - 0.25 * i) for i in range(6)]
+    check_same(of_tuples, ufuse.compile(of_tuples), lambda: arguments(items, 200), atoms=False)
+    assert any("'[0]' of items" in str(one.nest) for one in made)
 
 
 def with_dicts(count: int = 5) -> list[Any]:

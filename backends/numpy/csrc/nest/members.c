@@ -25,6 +25,7 @@ typedef struct {
     PyObject *name;
     Py_ssize_t offset; /* of its slot in the object; 0: it has none */
     Py_ssize_t index;  /* among inline values; -1: it is in none */
+    Py_ssize_t field;  /* of named tuples: its place among their items; else -1 */
 } Where;
 
 static bool
@@ -51,10 +52,28 @@ index_of(const PyTypeObject *type, PyObject *name)
     return -1;
 }
 
+/* The place of an item of named tuples that a name like "[3]" stands for; -1: it is no such name.
+ */
+static Py_ssize_t
+field_of(PyObject *name)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(name), place = 0;
+    if (length < 3 || PyUnicode_READ_CHAR(name, 0) != '[') {
+        return -1;
+    }
+    for (Py_ssize_t i = 1; i < length - 1; i++) {
+        place = 10 * place + (Py_ssize_t)(PyUnicode_READ_CHAR(name, i) - '0');
+    }
+    return place;
+}
+
 static Where
 where_is(PyTypeObject *type, PyObject *name)
 {
-    Where where = {.type = type, .name = name, .index = -1};
+    Where where = {.type = type, .name = name, .index = -1, .field = field_of(name)};
+    if (where.field >= 0) {
+        return where;
+    }
     PyObject *on_class = _PyType_Lookup(type, name);
     if (on_class != NULL && Py_IS_TYPE(on_class, &PyMemberDescr_Type)) {
         struct PyMemberDef *member = ((PyMemberDescrObject *)on_class)->d_member;
@@ -97,6 +116,10 @@ value_in(const Where *where, PyObject *object, PyObject ***place, PyObject **dic
 {
     *dict = NULL;
     *place = NULL;
+    if (where->field >= 0) {
+        bool there = PyTuple_Check(object) && where->field < PyTuple_GET_SIZE(object);
+        return there ? PyTuple_GET_ITEM(object, where->field) : NULL;
+    }
     if (where->offset > 0) {
         *place = (PyObject **)((char *)object + where->offset);
         return **place;

@@ -196,7 +196,9 @@ read_attribute(Nest *self, NestSlot *slot, PyObject *given)
     bool known = slot->owner >= 0 && slot->owner < slot - self->slot;
     NestSlot *owner = known ? &self->slot[slot->owner] : NULL;
     if (!known || !owner->objects || (written && !owner->apart) ||
-        !PyUnicode_CheckExact(attribute)) {
+        !PyUnicode_CheckExact(attribute) ||
+        (written && PyUnicode_GET_LENGTH(attribute) > 0 &&
+         PyUnicode_READ_CHAR(attribute, 0) == '[')) {
         PyErr_Format(PyExc_ValueError, "no attribute of a list of objects: %R", given);
         return -1;
     }
