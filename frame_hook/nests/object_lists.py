@@ -52,6 +52,14 @@ FIRST_COLUMN = 1 << 20  # columns are numbered from here on, as if they were reg
 FEWEST_OF_TUPLE = 5  # items: those of a shorter tuple are objects for themselves
 
 
+class MemberError(Exception):
+    """Some locals, by their slots, are items of a list that the loop uses, too: it is to be read anew."""
+
+    def __init__(self, slots: Iterable[int]) -> None:
+        super().__init__()
+        self.slots = frozenset(slots)
+
+
 @dataclass(slots=True)
 class ObjectList:
     """A list or tuple of objects: the attributes that are read, by the numbers of their columns; those that none has.
@@ -245,11 +253,33 @@ def is_same(reader: Reader, left: Item, right: Item) -> Item | None:
     known = reader.outside.objects[left.holder.slot]
     if isinstance(right, Thing) and type(right.value) is not known.kind:
         return Known(False)
+    if isinstance(right, Thing):
+        _read_anew(reader, right, known)
+        known.is_apart = True  # so each call sees that the object is no item
+        return Known(False)
     if not isinstance(right, Member) or right.holder != left.holder:
         raise NotNativeError("it asks whether two objects are one, of which one is in a list")
     known.is_apart = True  # one item has one index then
     places = (_place(reader, one) for one in (left, right))
     return Number(BOOL, reader.out.op("ieq", I1, *places))
+
+
+def _read_anew(reader: Reader, thing: Thing, known: ObjectList) -> None:
+    """Read the loop anew where an object is an item, too: so its local is one.
+
+    Raises:
+        MemberError: it is.
+        NotNativeError: it is, and is in no local.
+
+    """
+    if not _has(known.value, thing.value):
+        return
+    slot = thing.source.register
+    if slot >= len(reader.own.names) or slot in reader.tries.members:
+        raise NotNativeError(
+            f"an object in the list {known.name} is known by another name, too", later=True
+        )
+    raise MemberError((slot,))
 
 
 def is_equal(reader: Reader, left: Item, right: Item) -> Item | None:
@@ -322,6 +352,7 @@ def checked(reader: Reader) -> tuple[int, ...]:
 
     Raises:
         NotNativeError: they are not apart.
+        MemberError: an object that is in a local is an item, too.
 
     """
     outside = reader.outside
@@ -334,13 +365,15 @@ def checked(reader: Reader) -> tuple[int, ...]:
     apart = [one for one in used if one.is_apart]
     if not apart and not (used and outside.attributes.all_set):
         return ()
+    for thing in things.values():
+        for one in used:
+            _read_anew(reader, thing, one)
     own = [id(item) for one in apart for item in one.value]
     others = {id(item) for one in used if not one.is_apart for item in one.value}
-    alone = {id(thing.value) for thing in things.values()}
-    if len(set(own)) < len(own) or others & {*own, *alone} or alone.intersection(own):
+    if len(set(own)) < len(own) or others.intersection(own):
         names = ", ".join(one.name for one in used)
         raise NotNativeError(
-            f"an object in the list {names} is there twice, or known by another name, too",
+            f"an object in the list {names} is there twice, or in another list",
             later=True,
         )
     return (*things, *outside.dicts)

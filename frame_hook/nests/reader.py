@@ -170,9 +170,10 @@ class Reader(Holders):
         self._begin_members()
 
     def _begin_members(self) -> None:
-        """Find the locals that are items of lists of objects, and that the loop binds anew."""
+        """Find the locals that are items of lists of objects: the loop binds them anew, or was read without knowing."""
         others = [slot for slot in range(len(self.own.names)) if slot not in self.written]
-        for slot in sorted((self.written & self._live) - self.kinds.keys() - self.written_cells):
+        bound = (self.written & self._live) - self.kinds.keys() - self.written_cells
+        for slot in sorted(bound | self.tries.members):
             kind = object_lists.kind_of_local(self.outside, self.state[slot], others)
             if kind is not None:
                 self.kinds[slot] = kind

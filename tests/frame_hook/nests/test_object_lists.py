@@ -410,6 +410,50 @@ def led(bodies, steps):
     return leader, count, state(bodies), before
 
 
+class Bird(Body):
+    def follow(self, flock):
+        total, count = 0.0, 0
+        for other in flock:
+            if other is not self:
+                total += other.v
+                count += 1
+            other.hits += 1
+            self.x += 0.001 * other.m
+        self.v += 0.01 * (total / count - self.v)
+
+
+def follow(bird, flock):
+    bird.follow(flock)
+    return bird, state(flock), bird.x, bird.v
+
+
+def watched(flock, steps):
+    first, lone = flock[0], Bird(0.5, 1.5)
+    for k in range(steps):
+        one = flock[k % len(flock)]
+        if one is first:
+            one.hits += 1
+        if one is lone or one == first:
+            one.x -= 1.0
+        one.v += first.v * 0.01 + lone.m
+        first.x += 0.5
+    return first, state(flock)
+
+
+def with_first(steps):
+    flock = some(Bird, 3 * steps)
+    return flock[steps // 2], flock
+
+
+@pytest.mark.parametrize(
+    ("function", "make"),
+    [(follow, lambda: with_first(2 * MANY)), (watched, lambda: (some(Bird), MANY))],
+)
+def test_an_item_in_a_local_beside_its_list(function, make) -> None:
+    """As `self` is in a method that goes over all objects: what is set under one name is seen under the other."""
+    assert native_turns(function, make, atoms=False) > MANY
+
+
 OUTLIVE = (
     (last_of, lambda: (some(Body, 4 * MANY),)),
     (first_above, lambda: (some(Body, 4 * MANY), MANY)),
@@ -433,6 +477,22 @@ def test_the_reference_gives_the_same_items(function, make, monkeypatch) -> None
     check_same(function, ufuse.compile(function), lambda: arguments(*make()), atoms=False)
     assert sum(one.turns for one in made) > 5
     assert any("an item of" in str(one.nest) for one in made)
+
+
+def others_energy(bird, flock):
+    return sum(one.m * one.v for one in flock if one is not bird)
+
+
+def test_whole_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They read lists of objects; an argument that is an item, too, leaves them to plain Python."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    compiled = ufuse.compile(like(others_energy))
+    for place in (None, None, None, 3, None, 0):
+        for _ in range(20):
+            flock = some(Bird, 7)
+            bird = Bird(0.5, 0.5) if place is None else flock[place]
+            assert compiled(bird, flock) == others_energy(bird, flock)
+    assert type(compiled.__ufuse_cache__.whole_call).__name__ == "Entry"
 
 
 # Turns that plain Python does ------------------------------------------------------------------------------------
