@@ -847,3 +847,18 @@ def test_nothing_is_kept_alive() -> None:
         compiled(some(Body), 0.01, MANY)
     gc.collect()
     assert not [one for one in gc.get_objects() if type(one) is Body]
+
+
+def test_a_list_that_has_become_much_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What short calls took says nothing of long ones."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    compiled = ufuse.compile(like(others_energy))
+    bird = Bird(0.5, 0.5)
+    for count in (7, 20000):
+        flock = some(Bird, count)
+        for _ in range(50):
+            assert compiled(bird, flock) == others_energy(bird, flock)
+        whole = compiled.__ufuse_cache__.whole_call.artefact
+        before = whole.runs
+        assert compiled(bird, flock) == others_energy(bird, flock)
+        assert whole.runs == before + 1
