@@ -282,6 +282,11 @@ class ArraySlot:
     it is written, those that have changed are put into the list. Where the loop goes over the list, `iterator` names
     its slot: only what comes next is there.
 
+    A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
+    attribute is an array of its own, which names the list's slot (`owner`) and the `attribute` (see `field_text`);
+    where it is written, what has changed is set. No item has an attribute of its own that is `lacked`. One that
+    `is_apart` has no item twice, and none that another list of objects has.
+
     `within`: a temporary is given back as a view of a new array, as some of NumPy's functions do it: of an "array" like
     it, or as the only "column" of one of two axes.
     """
@@ -295,6 +300,10 @@ class ArraySlot:
     items: str = ""
     iterator: str = ""
     within: str = ""
+    owner: str = ""
+    attribute: str = ""
+    lacked: tuple[str, ...] = ()
+    is_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +382,29 @@ class GeneratorSlot:
     name: str
 
 
-Slot = ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot
+@dataclass(frozen=True, slots=True)
+class ObjectSlot:
+    """An object that is no item of a list of objects."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSlot:
+    """A local that is an item of a list of objects, the slot of the name `owner`; the variable has its index.
+
+    The nest gives back the item that it then is. One that is not `is_given` is made by the nest alone, as a number is.
+    """
+
+    name: str
+    owner: str
+    is_given: bool = True
+
+
+Slot = (
+    ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot | ObjectSlot | MemberSlot
+)  # fmt: skip
+OBJECTS = "objects"  # what the items of a list are
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -449,6 +480,8 @@ class Nest:
                 else:
                     yield from (Variable(f"{slot.name}.{part}", F64) for part in PARTS)
                 yield Variable(f"{slot.name}.numpy", I1)
+            elif isinstance(slot, MemberSlot):
+                yield Variable(slot.name, I64)
             elif isinstance(slot, RangeSlot):
                 for part in ("next", "step", "left"):
                     yield Variable(f"{slot.name}.{part}", I64)
@@ -497,6 +530,11 @@ def name_text(name: str) -> str:
     return name if PLAIN_NAME.fullmatch(name) else repr(name)
 
 
+def field_text(place: int) -> str:
+    """What a nest calls the attribute that is an item of a named tuple."""
+    return f"[{place}]"
+
+
 def number_text(number: Any) -> str:
     """A number, to the bit."""
     if isinstance(number, np.generic):
@@ -521,6 +559,14 @@ def _attribute_text(value: Any) -> str:
 def _described(slot: Slot) -> str:
     name = name_text(slot.name)
     match slot:
+        case ArraySlot(items=items) if items == OBJECTS:
+            parts = ["list of objects", *["apart"] * slot.is_apart]
+            parts += (f"without {name_text(one)}" for one in slot.lacked)
+            return f"{name}: {', '.join(parts)}"
+        case ArraySlot(owner=owner) if owner:
+            written = ", written" if slot.is_written else ""
+            what = f"{name_text(slot.attribute)} of {name_text(owner)}"
+            return f"{name}: attribute by {slot.items} of {slot.dtype}{written}, {what}"
         case ArraySlot():
             marks = (
                 ("written", slot.is_written),
@@ -549,6 +595,11 @@ def _described(slot: Slot) -> str:
             return f"{name}: {' or '.join(slot.kinds)}, given back"
         case GeneratorSlot():
             return f"{name}: a generator of random numbers"
+        case ObjectSlot():
+            return f"{name}: an object"
+        case MemberSlot():
+            made = ", made" if not slot.is_given else ""
+            return f"{name}: an item of {name_text(slot.owner)}{made}"
     return f"{name}: the {slot.kind} of the loop"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from copy import deepcopy
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ufuse.errors import UfuseError
 from ufuse.frame_hook.nests.entry import Making, NestMaker
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, version_of
-from ufuse.graph.nest import TURNS, Nest
+from ufuse.graph.nest import OBJECTS, TURNS, ArraySlot, Nest
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.semantics import nest_reference, reference
 from ufuse.graph.semantics.check_nest import check_nest
@@ -137,7 +138,7 @@ class CheckedNest:
 
     def __call__(self, *objects: Any) -> Any:
         """As the nest itself."""
-        copies = _copies(objects)
+        copies = _copies(self._nest, objects)
         arrays = nest_reference.arrays_of(self._nest, copies)
         columns = nest_reference.columns_of(self._nest, copies)
         generators = nest_reference.generators_of(self._nest, copies)
@@ -156,7 +157,7 @@ class CheckedNest:
             done = context_with(all="ignore").run(
                 nest_reference.execute, self._nest, arrays, cells, temporaries, columns, generators
             )
-        expected = nest_reference.boxed(self._nest, cells, [*arrays, *temporaries])
+        expected = nest_reference.boxed(self._nest, cells, [*arrays, *temporaries], objects)
         why = why_different(result, expected) if done else "a turn that is in doubt was done"
         if done:
             nest_reference.change_lists(self._nest, copies, columns, [*arrays, *temporaries])
@@ -174,11 +175,21 @@ class CheckedNest:
         return getattr(self._artefact, name)
 
 
-def _copies(objects: tuple[Any, ...]) -> list[Any]:
-    """Copies of arrays, lists and generators of random numbers."""
+def _copies(nest: Nest, objects: tuple[Any, ...]) -> list[Any]:
+    """Copies of arrays, lists, generators of random numbers, and of what a nest uses of lists of objects."""
     copies = [list(one) if type(one) is list else one for one in reference.copies(objects)]
     known: dict[int, Any] = {}
-    return [deepcopy(one, known) if nest_reference.is_generator(one) else one for one in copies]
+    copies = [deepcopy(one, known) if nest_reference.is_generator(one) else one for one in copies]
+    stand_ins: dict[str, tuple[SimpleNamespace, ...]] = {}
+    for place, slot in enumerate(nest.given):
+        if isinstance(slot, ArraySlot) and slot.items == OBJECTS:
+            stand_ins[slot.name] = tuple(SimpleNamespace() for _ in copies[place])
+            copies[place] = stand_ins[slot.name]
+        elif isinstance(slot, ArraySlot) and slot.owner:
+            for one, other in zip(stand_ins[slot.owner], copies[place], strict=True):
+                setattr(one, slot.attribute, nest_reference.attribute_of(other, slot.attribute))
+            copies[place] = stand_ins[slot.owner]
+    return copies
 
 
 def _why_other_states(objects: tuple[Any, ...], copies: list[Any]) -> str | None:
@@ -194,7 +205,7 @@ def _why_other_states(objects: tuple[Any, ...], copies: list[Any]) -> str | None
 def _why_other_lists(objects: tuple[Any, ...], copies: list[Any]) -> str | None:
     """Why two of what are lists are not the same."""
     pairs = zip(objects, copies, strict=True)
-    whys = (why_different(tuple(a), tuple(b)) for a, b in pairs if type(a) is list)
+    whys = (why_different(tuple(a), tuple(b)) for a, b in pairs if type(a) is type(b) is list)
     return next((f"of a list, {why}" for why in whys if why is not None), None)
 
 

@@ -20,11 +20,14 @@ from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.backends.numpy.llvm.nest_reach import written_rows
 from ufuse.graph.nest import (
     KINDS,
+    OBJECTS,
     ArraySlot,
     GeneratorSlot,
     ListSlot,
+    MemberSlot,
     Nest,
     NumberSlot,
+    ObjectSlot,
     RangeSlot,
     ResultSlot,
     Slot,
@@ -188,11 +191,17 @@ def _next_improver(
 def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
     """A slot as C takes it."""
     match slot:
+        case ArraySlot(items=items) if items == OBJECTS:
+            return "objects", slot.is_apart, slot.lacked
+        case ArraySlot(owner=owner) if owner:
+            is_numpy, place = slot.items != "python", _place(owner, nest)
+            return "attribute", _kind(slot), is_numpy, place, slot.is_written, slot.attribute
+        case MemberSlot(owner=owner):
+            return "member", _place(owner, nest), slot.is_given
         case ArraySlot(items=items) if items:
             names = [one.name if isinstance(one, RangeSlot) else None for one in nest.slots]
             iterator = names.index(slot.iterator) if slot.iterator else -1
-            kind = next(kind for kind in KINDS if np.dtype(kind) == slot.dtype)
-            return "list", kind, items != "python", iterator, slot.is_written, slot.ndim
+            return "list", _kind(slot), items != "python", iterator, slot.is_written, slot.ndim
         case ArraySlot():
             return (
                 "array",
@@ -204,6 +213,8 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             )
         case GeneratorSlot():
             return ("generator",)
+        case ObjectSlot():
+            return ("object",)
         case NumberSlot():
             return slot.kind, slot.is_changed, slot.is_given
         case ListSlot():
@@ -213,3 +224,14 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
         case ResultSlot():
             return "result", slot.kinds
     return (slot.kind,)
+
+
+def _kind(slot: ArraySlot) -> str:
+    """What a list's numbers are."""
+    return next(kind for kind in KINDS if np.dtype(kind) == slot.dtype)
+
+
+def _place(name: str, nest: Nest) -> int:
+    """The place of the array of a name among the slots."""
+    names = [one.name if isinstance(one, ArraySlot) else None for one in nest.slots]
+    return names.index(name)

@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests import (
     generators,
     iterating,
     lists,
+    object_lists,
     tables,
 )
 from ufuse.frame_hook.nests.values import (
@@ -35,9 +36,11 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     MadeFunction,
+    Member,
     Method,
     NotNativeError,
     Numbers,
+    Objects,
     OtherList,
     Part,
     Row,
@@ -70,7 +73,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return Method(owner, name)
     if isinstance(owner, Generator):
         return Generating(owner, name)
-    if isinstance(owner, Thing):
+    if isinstance(owner, Thing | Member):
         return fields.attribute(reader, owner, name)
     if isinstance(owner, Entries) or (
         isinstance(owner, Character) and name in {*characters.METHODS, *characters.CASES}
@@ -83,6 +86,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
 
 def getter(reader: Reader, owner: Item, name: str) -> types.FunctionType | None:
     """The function of the property that `owner.name` is, or None."""
+    if isinstance(owner, Member):
+        return object_lists.getter(reader, owner, name)
     if not isinstance(owner, Thing) or isinstance(owner.value, type):
         return None
     return attributes.getter(reader.outside, owner, name)
@@ -162,6 +167,8 @@ def call(
         reader.stack.append(Known(len(arguments[0].found)))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers | OtherList):
         reader.stack.append(reader.length(arguments[0].holder, 0))
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Objects):
+        reader.stack.append(object_lists.length(reader, arguments[0]))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Table | Row):
         reader.stack.append(tables.length(reader, arguments[0]))
     else:

@@ -12,6 +12,7 @@ from ufuse.frame_hook.nests import (
     fields,
     gathers,
     lists,
+    object_lists,
     tables,
     tuples,
     views,
@@ -20,6 +21,7 @@ from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     NP_COMPLEX,
     Array,
+    ArrayKind,
     Character,
     Complex,
     Entries,
@@ -29,9 +31,11 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Listed,
+    Member,
     NotNativeError,
     Number,
     Numbers,
+    Objects,
     OtherList,
     Part,
     Row,
@@ -56,6 +60,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
             raise NotNativeError("an index is out of range") from None
     if isinstance(container, Items) and isinstance(key, Number | Known):
         return tuples.member(reader, container, key)
+    if isinstance(container, Numbers | Table | Objects) and isinstance(key, SliceOf):
+        return lists.part(reader, container, key)
     if isinstance(container, Numbers | OtherList):
         container = lists.settled(reader, container)
         return _loaded(reader, container.holder, (views.index(reader, key),))
@@ -68,6 +74,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
         return _loaded(reader, holder, (views.index(reader, key),))
     if isinstance(container, Table | Row):
         return tables.element(reader, container, key)
+    if isinstance(container, Objects):
+        return object_lists.element(reader, container, key)
     if isinstance(container, Lazy):
         container = elementwise.computed(reader, container)
     if not isinstance(container, Array | Part):
@@ -94,6 +102,8 @@ def unpacked(reader: Reader, container: Array | Part | Lazy, count: int) -> list
 
 def part(reader: Reader, holder: Holder, indices: tuple[Value, ...]) -> Item:
     """What some leading indices leave of an array: an element where there is one for each axis."""
+    if isinstance(holder, ArrayKind) and holder.slot in reader.outside.objects:
+        return Member(holder, *indices)
     found = tables.row_of(reader, holder, indices)
     if found is not None:
         return found

@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests.fields import FieldError
 from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.leaving import Exit
+from ufuse.frame_hook.nests.object_lists import MemberError
 from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
@@ -36,7 +37,7 @@ from ufuse.frame_hook.nests.values import EXACT, ArrayKind, EitherError, Known, 
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph.nest import ArraySlot, Nest, NumberSlot
+from ufuse.graph.nest import ArraySlot, MemberSlot, Nest, NumberSlot
 from ufuse.graph.node import Graph
 
 T = TypeVar("T")
@@ -196,6 +197,8 @@ def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
             tries = replace(tries, rolled=more.added(tries.rolled))
         except FieldError as more:
             tries = replace(tries, fields=tries.fields | more.fields, wide=tries.wide | more.wide)
+        except MemberError as more:
+            tries = replace(tries, members=tries.members | more.slots)
         except WidenError as more:
             known = tries.widened or frozenset()
             tries = replace(tries, widened=known | more.names if more.names - known else None)
@@ -255,7 +258,7 @@ def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
     _guard_numbers(trace, read, names)
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]
     for slot, array in zip(_array_registers(read), arrays, strict=True):
-        if slot in outside.lists or outside.is_text(ArrayKind(slot)):
+        if slot in outside.lists or slot in outside.objects or outside.is_text(ArrayKind(slot)):
             continue
         source = Source(slot, names[slot]) if slot < len(names) else outside.arrays[slot][0]
         trace.guards.check("ARRAY", source, array.dtype, array.ndim)
@@ -311,6 +314,7 @@ def _ending(
         (register, slot)
         for register, slot in zip(read.slots, read.nest.slots, strict=True)
         if (isinstance(slot, NumberSlot) and slot.is_changed)
+        or isinstance(slot, MemberSlot)
         or (isinstance(slot, ArraySlot) and slot.is_rebound)
     ]
     recipe = Recipe(trace, others=len(slots) + bool(read.exits))

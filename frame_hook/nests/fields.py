@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests import (
     either,
     keeping,
     leaving,
+    object_lists,
     tuples,
     views,
 )
@@ -36,6 +37,7 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    Member,
     NotNativeError,
     Number,
     Part,
@@ -64,8 +66,10 @@ class FieldError(Exception):
         self.wide = self.fields if is_wide else frozenset()
 
 
-def attribute(reader: Reader, owner: Thing, name: str) -> Item:
+def attribute(reader: Reader, owner: Thing | Member, name: str) -> Item:
     """`owner.name`."""
+    if isinstance(owner, Member):
+        return taken(reader, object_lists.attribute(reader, owner, name))
     text = f"{owner.source.text}.{name}"
     if text not in reader.tries.fields:
         return taken(reader, attributes.of(reader.outside, owner, name))
@@ -139,6 +143,9 @@ def members(item: Item) -> Item:
 
 def store(reader: Reader, owner: Item, name: str, item: Item) -> None:
     """`owner.name = item`."""
+    if isinstance(owner, Member):
+        object_lists.store(reader, owner, name, item)
+        return
     if not isinstance(owner, Thing):
         raise NotNativeError(f"it sets the attribute {name} of what is not followed")
     text = f"{owner.source.text}.{name}"

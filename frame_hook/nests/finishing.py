@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import carried, either, lists
+import numpy as np
+
+from ufuse.frame_hook.nests import carried, either, lists, object_lists
 from ufuse.frame_hook.nests.frames import Version, attributes_in
 from ufuse.frame_hook.nests.leaner import leaner, variables_of
 from ufuse.frame_hook.nests.leaving import DOUBT, Exit
@@ -16,11 +18,22 @@ from ufuse.frame_hook.nests.values import (
     EitherKind,
     Holder,
     ItemsKind,
+    MemberKind,
     NotNativeError,
     NumberKind,
     SlotKind,
 )
-from ufuse.graph.nest import I1, ArraySlot, GeneratorSlot, Nest, NumberSlot, Slot, View
+from ufuse.graph.nest import (
+    I1,
+    OBJECTS,
+    ArraySlot,
+    GeneratorSlot,
+    Nest,
+    NumberSlot,
+    ObjectSlot,
+    Slot,
+    View,
+)
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -53,8 +66,11 @@ class Read:
 def finished(reader: Reader, headers: list[Version]) -> Read:
     """The nest of a loop all of whose versions were read; `headers` are those of its header."""
     changed, names = reader.changed, reader.own.names
+    own_kinds = (reader.kinds.get(slot) for slot in reader.used | changed)
+    reader.used |= {kind.holder.slot for kind in own_kinds if isinstance(kind, MemberKind)}
     used = sorted(reader.used | changed)
     reader.lists.check(reader.outside, reader.stored)
+    others = object_lists.checked(reader)
     if not reader.functions:
         lists.refuse_slight(reader)
     arrays: list[Holder | ColumnKind] = [
@@ -72,10 +88,20 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     bound_registers = (*iterators, *(one for one in used if one not in once))
     if reader.is_while and not bound_registers:
         raise NotNativeError("it uses no number and no array")
-    own = [each for one in used for each in reader.tuples.get(one, (reader.cells.get(one, one),))]
-    registers = [*own, *drawn, *bound_registers[:1] * len(reader.made), *iterators]
+    own = [
+        reader.outside.owners.get(each, each)
+        for one in used
+        for each in reader.tuples.get(one, (reader.cells.get(one, one),))
+    ]
+    made = len(reader.made) + len(reader.made_members)
+    registers = [*own, *drawn, *others, *bound_registers[:1] * made, *iterators]
     slots += (GeneratorSlot(reader.outside.generators[one]) for one in drawn)
+    slots += (ObjectSlot(f"object{i}") for i in range(len(others)))
     slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in reader.made.items())
+    slots += (
+        object_lists.slot_of(reader.outside, *one, is_given=False)
+        for one in reader.made_members.items()
+    )
     slots += reader.results()
     slots += reader.outermost.slots if reader.outermost is not None else ()
     new = {number: arrays.index(holder) for holder, number in reader.numbers.items()}
@@ -90,8 +116,10 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     )
     known = {one.name for one in nest.cells}
     blocks = leaner(blocks, known, reader.out.unsure)
-    others = tuple(reader.out.variables[name] for name in variables_of(blocks) if name not in known)
-    nest = replace(nest, blocks=blocks, others=others)
+    variables = tuple(
+        reader.out.variables[name] for name in variables_of(blocks) if name not in known
+    )
+    nest = replace(nest, blocks=blocks, others=variables)
     empty = reader.written - changed - reader.nothing.keys() - reader.written_cells
     return Read(
         nest,
@@ -114,8 +142,13 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
     slots: list[Slot] = []
     for slot in used:
         kind = _kind(reader, slot)
-        if slot in reader.lists.grown:
+        if slot in reader.outside.objects:
+            slots.append(_slot_of_objects(reader.outside.objects[slot]))
+        elif slot in reader.lists.grown:
             slots.append(reader.lists.slot(_text(reader, slot), slot, first))
+        elif isinstance(kind, MemberKind):
+            name = object_lists.variable(names[slot])
+            slots.append(object_lists.slot_of(reader.outside, name, kind.holder, is_given=True))
         elif isinstance(kind, ItemsKind):
             slots += carried.number_slots(names[slot], kind)
         elif isinstance(kind, ArrayKind):
@@ -130,12 +163,37 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
                     is_viewed=slot in reader.viewed,
                     items=_items_of(reader, slot),
                     iterator=reader.outside.walked.get(slot, ""),
+                    owner=_owner(reader, slot),
+                    attribute=_attribute(reader, slot),
                 )
             )
         else:
             is_changed = slot in reader.changed or slot in numbers
             slots.append(NumberSlot(_text(reader, slot), kind.kind, is_changed))
     return slots
+
+
+def _slot_of_objects(known: object_lists.ObjectList) -> ArraySlot:
+    return ArraySlot(
+        known.name, np.dtype(bool), 1, is_written=False, items=OBJECTS,
+        lacked=tuple(sorted(known.lacked)), is_apart=known.is_apart,
+    )  # fmt: skip
+
+
+def _owner(reader: Reader, slot: int) -> str:
+    """The name of the list whose items have a column's numbers; "" of what is no column."""
+    owner = reader.outside.owners.get(slot)
+    return "" if owner is None else reader.outside.objects[owner].name
+
+
+def _attribute(reader: Reader, slot: int) -> str:
+    """The attribute that a column is; "" of what is none."""
+    owner = reader.outside.owners.get(slot)
+    if owner is None:
+        return ""
+    known = reader.outside.objects[owner]
+    name = next(name for name, column in known.columns.items() if column == slot)
+    return known.fields.get(name, name)
 
 
 def _text(reader: Reader, slot: int) -> str:

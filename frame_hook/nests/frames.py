@@ -37,7 +37,7 @@ class Tries:
     `rolled`: inner loops that are not unrolled; None: all. `doubts_nothing`: a sum of nothing, which would be an int
     where others are none, is in doubt. By the program's names for them: `dynamic` are ints from outside
     that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
-    NumPy's numbers, whichever.
+    NumPy's numbers, whichever. `members`: slots of locals that it does not bind, which are items of lists of objects.
     """
 
     widened: frozenset[str] | None = None
@@ -46,6 +46,7 @@ class Tries:
     dynamic: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()
+    members: frozenset[int] = frozenset()
 
 
 NO_TRIES = Tries()

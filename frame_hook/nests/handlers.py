@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests import (
     fields,
     generators,
     lists,
+    object_lists,
     reductions,
     tables,
 )
@@ -39,6 +40,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Listed,
     MadeFunction,
+    Member,
     NotNativeError,
     Number,
     Part,
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 INTRINSIC_POSITIVE = 5
+# How objects are compared by identity, and whether that is inverted; by the names of COMPARISONS.
+IDENTITY = {"eq": False, "ne": True}
 Handler = Callable[["Reader", int], None]
 HANDLERS: dict[str, Handler] = {}
 
@@ -81,6 +85,8 @@ def _pop(reader: Reader, _: int) -> None:
         elements.doubt_no_row(reader, item)
     elif isinstance(item, Row):
         tables.doubt_no_row(reader, item)
+    elif isinstance(item, Member):
+        object_lists.doubt_no_member(reader, item)
     elif isinstance(item, Lazy):
         elementwise.computed(reader, item)
 
@@ -259,6 +265,9 @@ def _unpack_sequence(reader: Reader, count: int) -> None:
 def _compare_op(reader: Reader, arg: int) -> None:
     right, left = (characters.known(reader, reader.stack.pop()) for _ in range(2))
     name = COMPARISONS[dis.cmp_op[arg >> OPERATOR_SHIFT]]
+    if name in IDENTITY and (same := object_lists.is_equal(reader, left, right)) is not None:
+        _push_truth(reader, same, is_inverted=IDENTITY[name])
+        return
     if (of_text := characters.compare(reader.out, name, left, right)) is not None:
         reader.stack.append(of_text)
         return
@@ -453,10 +462,20 @@ def _return_const(reader: Reader, arg: int) -> None:
     reader.leave(reader.stack.pop())
 
 
+def _push_truth(reader: Reader, item: Item, *, is_inverted: bool) -> None:
+    if isinstance(item, Known):
+        reader.stack.append(Known(item.value is not is_inverted))
+    else:
+        reader.stack.append(arithmetic.inverse_truth(reader.out, item) if is_inverted else item)
+
+
 @reads("IS_OP")
 def _is_op(reader: Reader, is_inverted: int) -> None:
     """Of None and of functions: numbers are made anew."""
     pair = reader.stack.pop(), reader.stack.pop()
+    if (same := object_lists.is_same(reader, *pair)) is not None:
+        _push_truth(reader, same, is_inverted=bool(is_inverted))
+        return
     nones = [isinstance(one, Known) and one.value is None for one in pair]
     functions = [one.value for one in pair if isinstance(one, Known) and callable(one.value)]
     if len(functions) == len(pair):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ufuse.frame_hook.nests import conversions, elements, keeping, tables
+from ufuse.frame_hook.nests import conversions, elements, keeping, object_lists, tables
 from ufuse.frame_hook.nests.integers import range_length
 from ufuse.frame_hook.nests.tuples import check_members, chosen, chosen_number, is_number
 from ufuse.frame_hook.nests.values import (
@@ -21,10 +21,12 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    ListPart,
     Members,
     NotNativeError,
     Number,
     Numbers,
+    Objects,
     RangeOf,
     ReversedOf,
     Row,
@@ -41,7 +43,7 @@ from ufuse.graph.nest import I1, I64, Value
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-SEQUENCES = Array | Items | Numbers | Text | Table | Row | RangeOf
+SEQUENCES = Array | Items | Numbers | Text | Table | Objects | ListPart | Row | RangeOf
 
 
 # What is looped over ----------------------------------------------------------------------------------------------
@@ -149,6 +151,13 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
         case Table(holder):
             _set(reader, name, zero, one)
             return Elements(holder, 0), tables.length(reader, item).value
+        case Objects(holder):
+            _set(reader, name, zero, one)
+            return Elements(holder, 0), object_lists.length(reader, item).value
+        case ListPart(sequence, start, count):
+            _begin(reader, sequence, name)
+            _set(reader, name, start, one)
+            return Elements(sequence.holder, 0), count
         case Row(holder, _, index):
             _set(reader, name, zero, one)
             out.set(f"{name}[0]", index)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import complexes, elements, elementwise, tables, views
+from ufuse.frame_hook.nests import complexes, elements, elementwise, object_lists, tables, views
 from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
     ArrayKind,
     Bound,
+    BoundKind,
     Character,
     CharacterKind,
     Complex,
@@ -26,11 +27,14 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     MadeFunction,
+    Member,
+    MemberKind,
     Method,
     NotNativeError,
     Number,
     NumberKind,
     Numbers,
+    Objects,
     OtherList,
     Part,
     PartKind,
@@ -74,11 +78,15 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return keep(reader, name, complexes.scalar(out, item))
         case Known():
             return constant_kind(item)
+        case Bound(function, Member() as owner):
+            kind = keep(reader, name, owner)
+            assert isinstance(kind, MemberKind)
+            return BoundKind(function, kind)
         case Empty() | Turning() | Thing() | Entries() | Bound() | Generator() | Generating():
             return item
         case MadeFunction():  # its variables are those of what made it
             return item
-        case Numbers() | Table() | OtherList() | Text():
+        case Numbers() | Table() | Objects() | OtherList() | Text():
             return item
         case Method(Numbers() | OtherList() | Entries()):
             return item
@@ -89,6 +97,10 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             tables.doubt_no_row(reader, item)
             out.set(f"{name}[0]", index)
             return RowKind(holder, type_)
+        case Member(holder, index):
+            object_lists.doubt_no_member(reader, item)
+            out.set(f"{name}[0]", index)
+            return MemberKind(holder)
         case Array(holder, ()):
             return holder
         case Array(holder, indices):
@@ -133,6 +145,10 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
             return Array(kind.holder, tuple(indices))
         case RowKind(holder, type_):
             return Row(holder, type_, out.get(f"{name}[0]", I64))
+        case MemberKind(holder):
+            return Member(holder, out.get(f"{name}[0]", I64))
+        case BoundKind(function, owner):
+            return Bound(function, Member(owner.holder, out.get(f"{name}[0]", I64)))
         case CharacterKind():
             return Character(out.get(f"{name}:char", U32))
         case ViewKind():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import carried, views
+from ufuse.frame_hook.nests import carried, object_lists, views
 from ufuse.frame_hook.nests.frames import Version
 from ufuse.frame_hook.nests.positions import exit_place
 from ufuse.frame_hook.nests.values import (
@@ -14,6 +14,7 @@ from ufuse.frame_hook.nests.values import (
     EitherKind,
     ItemsKind,
     Known,
+    MemberKind,
     NumberKind,
     TemporaryKind,
     Turning,
@@ -71,6 +72,7 @@ def _can_give_back(reader: Reader, version: Version) -> bool:
     return all(
         isinstance(kind, NumberKind)
         or (isinstance(kind, ConstantKind) and is_none(kind.item))
+        or isinstance(kind, MemberKind)
         or (slot in reader.changed and isinstance(kind, ArrayKind | TemporaryKind | ViewKind))
         or carried.can_give_back(kind)
         or slot not in reader.written  # as attributes are
@@ -103,6 +105,8 @@ def give_back(reader: Reader, version: Version) -> dict[int, str | Known | carri
             if isinstance(own, NumberKind):
                 reader.outside.exact_type(slot)
             found[slot] = carried.give_back(reader, name, kind, own, reader.made)
+        elif isinstance(kind, MemberKind) and slot in reader.written:
+            found[slot] = object_lists.give_back(reader, slot, kind)
         elif isinstance(kind, ConstantKind):
             found[slot] = kind.item
         elif slot not in reader.changed:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, either, elementwise, tables, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, object_lists, tables, views
+from ufuse.frame_hook.nests.integers import greatest, minus
 from ufuse.frame_hook.nests.values import (
     BOOL,
     ArrayKind,
@@ -19,15 +20,19 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    ListPart,
     NotNativeError,
     Number,
     NumberKind,
     Numbers,
+    Objects,
     OtherList,
     Row,
+    SliceOf,
     Table,
     TemporaryKind,
     Text,
+    is_none,
     kind_of,
 )
 from ufuse.graph.nest import I1, I64, ArraySlot, Column, ListSlot
@@ -59,6 +64,7 @@ class Lists:
     grown: dict[int, Growth] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
     walked: set[int] = field(default_factory=set)  # by inner loops
+    sliced: set[int] = field(default_factory=set)  # of which slices are gone over
 
     def columns(self) -> list[ArrayKind | ColumnKind]:
         """The columns of all lists that grow, in order."""
@@ -109,6 +115,8 @@ class Lists:
             why := tables.why_not_changed(outside, slot)
         ):
             raise NotNativeError(why, later=True)
+        if slot in self.sliced:
+            raise NotNativeError(f"it goes over a slice of the list {name}, which changes")
         if slot not in self.grown:
             return
         if is_stored:
@@ -201,6 +209,20 @@ def store(reader: Reader, container: Numbers, key: Item, item: Item) -> None:
     tables.replace(reader, container, (views.index(reader, key),), item)
 
 
+def part(reader: Reader, container: Numbers | Table | Objects, key: SliceOf) -> ListPart:
+    """`container[key]`, to be gone over: a copy, whose numbers stay what they are."""
+    out, slot = reader.out, container.holder.slot
+    if not is_none(key.step) and key.step != Known(1):
+        raise NotNativeError("a slice of a list with a step is not compiled yet")
+    if isinstance(container, Numbers):
+        reader.lists.sliced.add(slot)
+    length = reader.length(container.holder, 0).value
+    zero = out.constant(I64, 0)
+    start = zero if is_none(key.start) else views.bound(reader, key.start, length, 0, length)
+    stop = length if is_none(key.stop) else views.bound(reader, key.stop, length, 0, length)
+    return ListPart(container, start, greatest(out, minus(out, stop, start), 0))
+
+
 def truth(reader: Reader, item: Item) -> Item:
     """A list, a text or a dict as a condition; what is none of these as it is."""
     if isinstance(item, Entries):
@@ -211,6 +233,8 @@ def truth(reader: Reader, item: Item) -> Item:
         length = reader.length(reader.outside.as_characters(item).holder, 0).value
     elif isinstance(item, Table | Row):
         length = tables.length(reader, item).value
+    elif isinstance(item, Objects):
+        length = object_lists.length(reader, item).value
     elif isinstance(item, Numbers | OtherList):
         length = reader.length(item.holder, 0).value
     else:

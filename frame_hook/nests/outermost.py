@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import tables
+from ufuse.frame_hook.nests import object_lists, tables
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
@@ -82,6 +82,8 @@ def _is_followed(over: object) -> bool:
         return True
     if type(over) is not list and type(over) is not tuple:
         return False
+    if object_lists.is_of_objects(over):
+        return True
     if tables.is_of_lists(over):
         return bool(over[0]) and item_kind(over[0][0]) is not None
     return not over or item_kind(over[0]) is not None
@@ -131,6 +133,8 @@ def _holder(outside: Outside, source: Source, over: object, name: str) -> ArrayK
         return outside.numbers(source, over).holder
     if type(over) is not list and type(over) is not tuple:
         raise NotNativeError("it goes over what is no range, array or list of numbers")
+    if object_lists.is_of_objects(over):
+        return outside.objects_of(source, over).holder
     if tables.is_of_lists(over):
         kind = tables.common_kind(over)
         if isinstance(kind, str):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import draws, tables
+from ufuse.frame_hook.nests import draws, object_lists, tables
 from ufuse.frame_hook.nests.attributes import Attributes
 from ufuse.frame_hook.nests.values import (
     Array,
@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     NumberKind,
     Numbers,
+    Objects,
     OtherList,
     Table,
     Text,
@@ -56,7 +57,7 @@ class Outside:
     """As a trace of the frame reads it."""
 
     def __init__(self, trace: Trace, function: types.FunctionType, state: tuple[Any, ...]) -> None:
-        self.trace, self._function, self._state = trace, function, state
+        self.trace, self._function, self.state = trace, function, state
         self._functions: dict[int, Constant | Opaque] = {}  # by id
         self._called: dict[int, symbols.Function] = {}
         self.arrays: dict[int, tuple[Source, np.ndarray]] = {}  # by register
@@ -70,7 +71,10 @@ class Outside:
         self._written_cells: list[symbols.Cell] = []  # of the frame, that the loop writes
         self._iterators: list[tuple[Source, object]] = []  # of the outermost loop
         self._texts: dict[int, Unread] = {}  # by register
-        self._things: dict[int, Thing] = {}
+        self.things: dict[int, Thing] = {}
+        self.dicts: list[int] = []  # their registers
+        self.objects: dict[int, object_lists.ObjectList] = {}  # by register
+        self.owners: dict[int, int] = {}  # of columns: the registers of their lists
         self.attributes = Attributes()
 
     def name(self, called: symbols.Function | None, name: str) -> Item:
@@ -88,7 +92,7 @@ class Outside:
     def cell(self, called: symbols.Function | None, slot: int, names: tuple[str, ...]) -> Item:
         """A variable of the function around one."""
         if called is None:
-            cell = self.trace.reader.cell(Source(slot, names[slot]), self._state[slot])
+            cell = self.trace.reader.cell(Source(slot, names[slot]), self.state[slot])
         else:
             cell = called.closure[slot - len(names) + len(called.closure)]
             if any(cell is one for one in self._written_cells):
@@ -111,7 +115,7 @@ class Outside:
 
     def number_around(self, slot: int, name: str) -> int | None:
         """The register of a number of the function around a comprehension, which is another in each call."""
-        content = self.trace.reader.cell(Source(slot, name), self._state[slot]).content
+        content = self.trace.reader.cell(Source(slot, name), self.state[slot]).content
         if not isinstance(content, Unread) or (kind := item_kind(content.value)) is None:
             return None
         self.trace.guards.check("TYPE", content.source, type(content.value))
@@ -120,7 +124,7 @@ class Outside:
 
     def written_cell(self, slot: int, name: str) -> int | None:
         """The register of the number in a cell of the frame that the loop writes; None: it is empty."""
-        cell = self.trace.reader.cell(Source(slot, name), self._state[slot])
+        cell = self.trace.reader.cell(Source(slot, name), self.state[slot])
         self._written_cells.append(cell)
         return cell.content.source.register if isinstance(cell.content, Unread) else None
 
@@ -175,9 +179,43 @@ class Outside:
         found = self.lists[source.register] = Table(ArrayKind(source.register), kind)
         return found
 
-    def list_of(self, source: Source, value: list[Any]) -> Numbers | Table | OtherList:
+    def objects_of(self, source: Source, value: Sequence[Any]) -> Objects:
+        """A list or tuple of objects of one class."""
+        for register, known in self.objects.items():
+            if known.value is value:
+                if register != source.register:
+                    self.trace.guards.check("SAME", known.source, source)
+                return Objects(ArrayKind(register))
+        if any(type(one) is not type(value[0]) for one in value):
+            raise NotNativeError(
+                f"{source.text} is a list of objects of several classes", later=True
+            )
+        self.trace.guards.check("TYPE", source, type(value))
+        self.trace.guards.check("FIRST_TYPE", source, type(value[0]))
+        is_known = source.text in (one.name for one in self.objects.values())
+        name = f"{source.text}@{source.register}" if is_known else source.text
+        self.objects[source.register] = object_lists.ObjectList(source, name, value)
+        like = np.broadcast_to(np.zeros((), bool), len(value))
+        self.arrays[source.register] = source, like
+        return Objects(ArrayKind(source.register))
+
+    def column(
+        self, known: object_lists.ObjectList, name: str, values: list[Any], kind: NumberKind
+    ) -> int:
+        """The number of an array of what objects have as an attribute."""
+        number = object_lists.FIRST_COLUMN + len(self.owners)
+        self.owners[number] = known.source.register
+        self.sequences[number] = values
+        like = np.broadcast_to(np.zeros((), kind.dtype), len(values))
+        self.arrays[number] = Source(number, name), like
+        self.lists[number] = Numbers(ArrayKind(number), kind)
+        return number
+
+    def list_of(self, source: Source, value: list[Any]) -> Numbers | Table | Objects | OtherList:
         """A list, which may grow."""
         register = source.register
+        if object_lists.is_of_objects(value):
+            return self.objects_of(source, value)
         if register in self.lists:
             return self.lists[register]
         if common_item_kind(value) is not None:
@@ -318,6 +356,8 @@ class Outside:
             return Array(self.array(symbol.source, symbol.value))
         if isinstance(symbol, Unread) and type(symbol.value) is list:
             return self.list_of(symbol.source, symbol.value)
+        if isinstance(symbol, Unread) and object_lists.is_of_objects(symbol.value):
+            return self.objects_of(symbol.source, symbol.value)
         if isinstance(symbol, Unread) and is_generator(symbol.value):
             return self._generator(symbol.source, symbol.value)
         if isinstance(symbol, Unread) and type(symbol.value) is types.MethodType:
@@ -342,12 +382,13 @@ class Outside:
                 if isinstance(value, type) and symbol.source is not None:
                     self.attributes.classes[id(value)] = Thing(symbol.source, value)
                 return Known(value)
-            case Dict(items=entries, source=Source()):
+            case Dict(items=entries, source=Source() as source):
+                self.dicts.append(source.register)
                 return Entries(entries)
             case Instance(source=Source() as source, content=None) | Opaque(source=source):
                 if isinstance(symbol, Instance):
                     self.attributes.instances[source.register] = symbol
-                return self._things.setdefault(source.register, Thing(source, symbol.value))
+                return self.things.setdefault(source.register, Thing(source, symbol.value))
             case Tuple(items=items, source=source):
                 self._tuple_items += len(items)
                 if self._tuple_items > MOST_TUPLE_ITEMS:

@@ -32,6 +32,7 @@ from ufuse.frame_hook.nests import (
     keeping,
     leaving,
     lists,
+    object_lists,
     unrolling,
     views,
 )
@@ -59,6 +60,7 @@ from ufuse.frame_hook.nests.values import (
     Kind,
     Known,
     Lazy,
+    MemberKind,
     NotNativeError,
     Number,
     NumberKind,
@@ -142,6 +144,7 @@ class Reader(Holders):
             for slot in self.written
             if isinstance(self.kinds.get(slot), NumberKind | ArrayKind | ItemsKind)
         )
+        self.made_members: dict[str, ArrayKind] = {}  # the same of items of lists of objects
         # Locals that begin without a value, or with None: of the others the kinds.
         self.nothing: dict[int, ConstantKind | None] = {}
         self.tuples: dict[int, tuple[int, ...]] = {}  # the registers of their items, by slot
@@ -164,6 +167,18 @@ class Reader(Holders):
         self.keywords: tuple[str, ...] = ()  # of the call that follows
         self.frame = Frame(self.own, {}, [])
         self.outermost = self._outermost_iterator()
+        self._begin_members()
+
+    def _begin_members(self) -> None:
+        """Find the locals that are items of lists of objects: the loop binds them anew, or was read without knowing."""
+        others = [slot for slot in range(len(self.own.names)) if slot not in self.written]
+        bound = (self.written & self._live) - self.kinds.keys() - self.written_cells
+        for slot in sorted(bound | self.tries.members):
+            kind = object_lists.kind_of_local(self.outside, self.state[slot], others)
+            if kind is not None:
+                self.kinds[slot] = kind
+                self.changed |= {slot}
+                self.outside.exact_type(slot)
 
     def _outermost_iterator(self) -> Outermost | None:
         if self.is_while:
@@ -447,6 +462,9 @@ class Reader(Holders):
             if isinstance(kind, NumberKind):
                 if not isinstance(now, NumberKind) or now.kind != kind.kind:
                     return f"{self.own.names[slot]} changes its type"
+            elif isinstance(kind, MemberKind):
+                if now != kind:
+                    return f"{self.own.names[slot]} is no item of the list any more"
             elif isinstance(kind, ItemsKind):
                 if not carried.fits(kind, now):
                     return f"{self.own.names[slot]} changes the types of its items"

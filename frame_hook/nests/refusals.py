@@ -40,7 +40,7 @@ REFUSALS: dict[str, Refusal] = {
         ("its arrays are long",),
     ),
     "loop-over": Refusal(
-        "it goes over what is no range, array, or list of numbers of one type",
+        "it goes over what is no range, array, or list of numbers or objects of one type",
         "go over an array, `for value in np.asarray(…)`, or over a range of indices",
         ("it goes over .*", "an inner loop is over .*", "a range is not .*", ".* begins with .*", "it reverses .*"),
     ),

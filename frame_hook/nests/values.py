@@ -220,6 +220,28 @@ class RowKind:
 
 
 @dataclass(frozen=True, slots=True)
+class Objects:
+    """A list or tuple from outside of the loop of objects of one class, as an array that has only a length."""
+
+    holder: ArrayKind
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One of these objects."""
+
+    holder: ArrayKind
+    index: Value
+
+
+@dataclass(frozen=True, slots=True)
+class MemberKind:
+    """The same, whose index lies in a variable."""
+
+    holder: ArrayKind
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """A str from outside of the loop, as an array of its characters, or as a constant."""
 
@@ -272,7 +294,15 @@ class Bound:
     """A method of an object, which is a function of its class."""
 
     function: types.FunctionType
-    owner: Thing
+    owner: Thing | Member
+
+
+@dataclass(frozen=True, slots=True)
+class BoundKind:
+    """A method of an object in a list, whose index lies in a variable."""
+
+    function: types.FunctionType
+    owner: MemberKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,6 +427,15 @@ class RangeOf:
 
 
 @dataclass(frozen=True, slots=True)
+class ListPart:
+    """A slice of a list, to be gone over: where it begins and how long it is."""
+
+    sequence: Numbers | Table | Objects
+    start: Value
+    count: Value
+
+
+@dataclass(frozen=True, slots=True)
 class EnumerateOf:
     """`enumerate(iterable, start)`."""
 
@@ -496,10 +535,10 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row | OtherList
-    | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
+    | ListPart | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row
+    | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
 )  # fmt: skip
-SlotKind = NumberKind | ArrayKind | ItemsKind  # of slots of the frame
+SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
 Kind = (
     NumberKind
@@ -518,6 +557,9 @@ Kind = (
     | Numbers
     | Table
     | RowKind
+    | Objects
+    | MemberKind
+    | BoundKind
     | OtherList
     | Text
     | CharacterKind

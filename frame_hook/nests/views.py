@@ -130,14 +130,14 @@ def go_to(reader: Reader, places: list[Value], axis: Axis, index: Value) -> None
         places[axis.axis] = plus(out, places[axis.axis], times(out, place, axis.step))
 
 
-def _bound(reader: Reader, bound: Item, length: Value, low: int, most: Value) -> Value:
+def bound(reader: Reader, given: Item, length: Value, low: int, most: Value) -> Value:
     """A bound of a slice, from `low` up to `most`."""
     out = reader.out
-    place = wrapped(out, index(reader, bound), length)
-    given = bound.value if isinstance(bound, Known) else None
-    if given is None or given < 0:
+    place = wrapped(out, index(reader, given), length)
+    known = given.value if isinstance(given, Known) else None
+    if known is None or known < 0:
         place = greatest(out, place, low)
-    return least(out, place, most) if given is None or given >= 0 else place
+    return least(out, place, most) if known is None or known >= 0 else place
 
 
 def _sliced(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) -> Axis:
@@ -159,8 +159,8 @@ def _sliced(reader: Reader, places: list[Value], axis: Axis, bounds: SliceOf) ->
     if step < 0:
         most = minus(out, length, one)
         low, first, last = -1, most, out.constant(I64, -1)
-    start = first if is_none(bounds.start) else _bound(reader, bounds.start, length, low, most)
-    stop = last if is_none(bounds.stop) else _bound(reader, bounds.stop, length, low, most)
+    start = first if is_none(bounds.start) else bound(reader, bounds.start, length, low, most)
+    stop = last if is_none(bounds.stop) else bound(reader, bounds.stop, length, low, most)
     distance = minus(out, stop, start) if step > 0 else minus(out, start, stop)
     if distance != length:
         distance = greatest(out, distance, 0)

@@ -286,6 +286,10 @@ class WholeReader(Reader):
         self.form: Form | None = None
         self._kinds: list[list[str]] = []  # of each result
 
+    def _begin_members(self) -> None:
+        if self.tries.members:
+            raise NotNativeError("an argument is an item of a list that is another, too")
+
     def turn(self) -> None:
         """Call the function."""
         code = self._function.__code__

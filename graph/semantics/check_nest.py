@@ -19,16 +19,19 @@ from ufuse.graph.nest import (
     INTEGERS,
     KINDS,
     MAP_AXES,
+    OBJECTS,
     PARTS,
     POSITIONS,
     PRODUCTS,
     REALS,
     SIGNATURES,
     TURNS,
+    ArraySlot,
     Block,
     Instruction,
     ListSlot,
     Map,
+    MemberSlot,
     Nest,
     NumberSlot,
     Scalar,
@@ -50,6 +53,8 @@ LAWS = """
 7. The variable `turns` is taken off before memory is written in a turn: somewhere the nest sets it.
 8. The columns of a list that grows are temporaries of one axis, each of one list; only numbers are read.
 9. A number that is not given is changed.
+10. What items of a list have as an attribute names a list of objects before it. Nothing of such a list is read but its
+    length, and one whose items change is apart. An item in a variable is one of such a list.
 """
 TYPES = {*REALS, *INTEGERS, I1}
 ENDS = {"jump": 1, "branch": 2, "leave": 0, "doubt": 0}  # targets
@@ -66,9 +71,16 @@ def check_nest(nest: Nest) -> None:
     """
     _check_flow(nest)
     types = _variables(nest)
-    for slot in nest.lists:
-        if why := _why_not_list(nest, slot):
-            raise GraphError(f"{slot.name}: {why}")
+    for grown in nest.lists:
+        if why := _why_not_list(nest, grown):
+            raise GraphError(f"{grown.name}: {why}")
+    for array in nest.arrays:
+        if why := _why_not_attribute(nest, array):
+            raise GraphError(f"{array.name}: {why}")
+    lists = [one.name for one in nest.arrays if one.items == OBJECTS]
+    for slot in nest.slots:
+        if isinstance(slot, MemberSlot) and slot.owner not in lists:
+            raise GraphError(f"{slot.name} is an item of what is no list of objects (law 10)")
     for view in nest.views:
         if why := _why_not_view(nest, view, None):
             raise GraphError(f"the view {view}: {why}")
@@ -208,6 +220,8 @@ def _why_not_access(
     if one.op == "dim":
         fits = not given and result == I64 and 0 <= one.attributes[1] < array.ndim
         return None if fits else f"{array.name} has {array.ndim} axes (law 5)"
+    if array.items == OBJECTS:
+        return f"{array.name} has no numbers (law 10)"
     wanted: tuple[tuple[str, ...], str | None]
     wanted = ((I64,) * array.ndim, element)
     if one.op == "store":
@@ -255,6 +269,19 @@ def _why_not_list(nest: Nest, slot: ListSlot) -> str | None:
     if not slot.columns or (not slot.has_tuples and len(slot.columns) > 1):
         return "numbers have one column (law 8)"
     return "tuples are not read (law 8)" if slot.has_tuples and slot.is_read else None
+
+
+def _why_not_attribute(nest: Nest, slot: ArraySlot) -> str | None:
+    before = nest.arrays[: nest.arrays.index(slot)]
+    owners = {one.name: one for one in before if one.items == OBJECTS}
+    if slot.items == OBJECTS and (slot.is_written or slot.ndim != 1):
+        return "items of a list of objects are not numbers (law 10)"
+    if not slot.owner:
+        return None
+    if slot.owner not in owners or slot.ndim != 1 or slot.items not in ("python", "numpy"):
+        return "it is no attribute of a list of objects before it (law 10)"
+    changes_unseen = slot.is_written and not owners[slot.owner].is_apart
+    return "items that change are not apart (law 10)" if changes_unseen else None
 
 
 def _why_not_parts(

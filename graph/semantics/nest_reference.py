@@ -23,6 +23,7 @@ from ufuse.graph.nest import (
     INTEGERS,
     KINDS,
     MAP_AXES,
+    OBJECTS,
     PARTS,
     POSITIONS,
     REALS,
@@ -35,6 +36,7 @@ from ufuse.graph.nest import (
     Instruction,
     ListSlot,
     Map,
+    MemberSlot,
     Nest,
     NumberSlot,
     RangeSlot,
@@ -80,7 +82,7 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
         if execute(nest, arrays, tried, temporaries, columns, generators):
             _move(nest, objects, left - turns_left(nest, tried))
             change_lists(nest, objects, columns, [*arrays, *temporaries])
-            return boxed(nest, tried, [*arrays, *temporaries])
+            return boxed(nest, tried, [*arrays, *temporaries], objects)
         for array, copy in zip(arrays, saved, strict=True):
             if array.flags.writeable:
                 array[...] = copy
@@ -100,11 +102,20 @@ def arrays_of(nest: Nest, objects: Sequence[Any]) -> list[np.ndarray]:
 
 
 def _array_of(slot: ArraySlot, thing: Sequence[Any]) -> np.ndarray:
+    if slot.items == OBJECTS:
+        return np.zeros(len(thing), slot.dtype)
+    if slot.owner:
+        thing = [attribute_of(one, slot.attribute) for one in thing]
     if slot.ndim == TABLE_AXES:
         shape = len(thing), len(thing[0]) if thing else 0
         numbers = [one for row in thing for one in _numbers(slot, row)]
         return np.array(numbers, slot.dtype).reshape(shape)
     return np.array(_numbers(slot, thing), slot.dtype)
+
+
+def attribute_of(thing: Any, name: str) -> Any:
+    """What an object has as an attribute; that of a named tuple has its place as its name."""
+    return thing[int(name.strip("[]"))] if isinstance(thing, tuple) else getattr(thing, name)
 
 
 def columns_of(nest: Nest, objects: Sequence[Any]) -> dict[int, np.ndarray]:
@@ -142,10 +153,15 @@ def change_lists(
 
 
 def _change(slot: ArraySlot, thing: Any, before: np.ndarray, now: np.ndarray) -> None:
-    """Put into a list the numbers that are no longer what they were."""
+    """Put into a list, or set in its items, the numbers that are no longer what they were."""
     for i, (old, new) in enumerate(zip(before, now, strict=True)):
-        if old.tobytes() != new.tobytes():
-            thing[i] = _item(slot.dtype.name, new, is_numpy=slot.items == "numpy")
+        if old.tobytes() == new.tobytes():
+            continue
+        item = _item(slot.dtype.name, new, is_numpy=slot.items == "numpy")
+        if slot.owner:
+            setattr(thing[i], slot.attribute, item)
+        else:
+            thing[i] = item
 
 
 def _item(kind: str, number: np.generic, *, is_numpy: bool) -> object:
@@ -241,6 +257,9 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
             else:
                 cells |= {f"{slot.name}.{part}": float(getattr(number, part)) for part in PARTS}
             cells[f"{slot.name}.numpy"] = isinstance(number, np.generic)
+        elif isinstance(slot, MemberSlot):
+            items = _owner_of(nest, slot, objects) if slot.is_given else []
+            cells[slot.name] = next((i for i, one in enumerate(items) if one is thing), 0)
         elif isinstance(slot, RangeSlot):
             place = _where(slot, thing)
             for part, number in zip(("next", "step", "left"), place, strict=True):
@@ -281,8 +300,17 @@ def _shorten(nest: Nest, objects: Sequence[Any], cells: dict[str, Number]) -> No
             cells.update(dict.fromkeys(names, fits.index(False)))
 
 
-def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) -> Any:
-    """The changed numbers, the rebound arrays and the results as objects: one alone, or a tuple, or None.
+def _owner_of(nest: Nest, slot: MemberSlot, objects: Sequence[Any]) -> Sequence[Any]:
+    """The list of which it is an item."""
+    names = [one.name if isinstance(one, ArraySlot) else None for one in nest.given]
+    found: Sequence[Any] = objects[names.index(slot.owner)]
+    return found
+
+
+def boxed(
+    nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray], objects: Sequence[Any]
+) -> Any:
+    """The changed numbers, the rebound arrays, items and the results as objects: one alone, or a tuple, or None.
 
     Where the nest has exits, the number of the one by which it was left comes last.
     `arrays` are all as they are now, also the temporaries.
@@ -298,6 +326,8 @@ def boxed(nest: Nest, cells: dict[str, Number], arrays: Sequence[np.ndarray]) ->
             place, is_numpy = divmod(int(cells[f"{slot.name}.kind"]), 2)
             kind = slot.kinds[place]
             outputs.append(_boxed_number(kind, cells[f"{slot.name}.{kind}"], is_numpy))
+        elif isinstance(slot, MemberSlot):
+            outputs.append(_owner_of(nest, slot, objects)[int(cells[slot.name])])
         elif isinstance(slot, NumberSlot) and slot.is_changed:
             value = _number(slot, cells)
             outputs.append(_boxed_number(slot.kind, value, cells[f"{slot.name}.numpy"]))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ufuse.graph.nest import (
     KINDS,
+    OBJECTS,
     PLAIN_NAME,
     TABLE_AXES,
     ArraySlot,
@@ -22,8 +23,10 @@ from ufuse.graph.nest import (
     Instruction,
     ListSlot,
     Map,
+    MemberSlot,
     Nest,
     NumberSlot,
+    ObjectSlot,
     RangeSlot,
     ResultSlot,
     Scalar,
@@ -43,6 +46,9 @@ VIEW = r"#\d+\[[^\]]*\]"
 SLOT = re.compile(rf"({NAME}): (.*)$")
 ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
 LIST = re.compile(rf"(list|table) by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
+LIST_OF_OBJECTS = re.compile(rf"list of objects(, apart)?((?:, without {NAME})*)$")
+ATTRIBUTE = re.compile(rf"attribute by (\w+) of (\w+)(, written)?, ({NAME}) of ({NAME})$")
+MEMBER = re.compile(rf"an item of ({NAME})(, made)?$")
 GROWING = re.compile(
     r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
 )
@@ -102,6 +108,22 @@ def _slot(text: str) -> Slot:
         return ArraySlot(
             name, np.dtype(dtype), axes, bool(written), items=whose, iterator=_name(walked or "")
         )
+    if (objects := LIST_OF_OBJECTS.fullmatch(what)) is not None:
+        apart, lacked = objects.groups()
+        names = tuple(map(_name, re.findall(rf", without ({NAME})", lacked)))
+        return ArraySlot(
+            name, np.dtype(bool), 1, is_written=False, items=OBJECTS, lacked=names, is_apart=bool(apart)
+        )  # fmt: skip
+    if (attribute := ATTRIBUTE.fullmatch(what)) is not None:
+        whose, dtype, written, attribute_name, owner = attribute.groups()
+        return ArraySlot(
+            name, np.dtype(dtype), 1, bool(written), items=whose, owner=_name(owner),
+            attribute=_name(attribute_name),
+        )  # fmt: skip
+    if (member := MEMBER.fullmatch(what)) is not None:
+        return MemberSlot(name, _name(member[1]), is_given=not member[2])
+    if what == "an object":
+        return ObjectSlot(name)
     if (growing := GROWING.fullmatch(what)) is not None:
         of, columns, read = growing.groups()
         return ListSlot(name, tuple(_columns(columns)), of == "tuples", bool(read))

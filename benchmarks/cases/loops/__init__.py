@@ -279,6 +279,8 @@ LOOPS = {
         row(objects.kalman_object,     lambda n: (drawn(n),), 2000, 100, 10),
         row(objects.neuron_object,     lambda n: (n,), 20000, 1000, 50),
         row(objects.controller_object, lambda n: (drawn(n),), 10000, 500, 20),
+        row(objects.planet_objects,    lambda n: (drawn(n, 3), drawn(n, 3), 200), 20, 5, 2),
+        row(objects.particle_objects,  lambda n: (drawn(n), 100), 1000, 50, 5),
         row(solvers.laplace,           lambda n: (drawn(n, n), 0.1), 500, 100, 20, 6),
         row(solvers.relaxation,        lambda n: (drawn(n, n), 1e-4, 1.5), 40, 6),
         row(solvers.conjugate_gradients, lambda n: (definite(n), drawn(n), 1e-8), 300, 30, 6),

@@ -133,3 +133,74 @@ def controller_object(aims: Array) -> Any:
         place += speed * dt
         places[k] = place
     return places
+
+
+class Planet:
+    """A mass in a plane or in space."""
+
+    def __init__(self, place: Array, speed: Array, mass: float) -> None:
+        self.x, self.y, self.z = map(float, place)
+        self.vx, self.vy, self.vz = map(float, speed)
+        self.mass = mass
+
+
+def advance(planets: list[Planet], dt: float, steps: int) -> None:
+    """Let masses attract one another."""
+    for _ in range(steps):
+        for i in range(len(planets)):
+            one = planets[i]
+            for j in range(i + 1, len(planets)):
+                other = planets[j]
+                dx = one.x - other.x
+                dy = one.y - other.y
+                dz = one.z - other.z
+                pull = dt / (dx * dx + dy * dy + dz * dz + 0.01) ** 1.5
+                one.vx -= dx * other.mass * pull
+                one.vy -= dy * other.mass * pull
+                one.vz -= dz * other.mass * pull
+                other.vx += dx * one.mass * pull
+                other.vy += dy * one.mass * pull
+                other.vz += dz * one.mass * pull
+        for planet in planets:
+            planet.x += dt * planet.vx
+            planet.y += dt * planet.vy
+            planet.z += dt * planet.vz
+
+
+def planet_objects(places: Array, speeds: Array, steps: int) -> Any:
+    """Where planets are after some steps."""
+    planets = [
+        Planet(place, speed, 1.0 + i)
+        for i, (place, speed) in enumerate(zip(places, speeds, strict=True))
+    ]
+    advance(planets, 0.001, steps)
+    return [(one.x, one.y, one.z, one.vx, one.vy, one.vz) for one in planets]
+
+
+class Particle:
+    """A ball in a box, which is slowed down."""
+
+    def __init__(self, x: float, v: float) -> None:
+        self.x, self.v = x, v
+        self.hits, self.alive = 0, True
+
+    def step(self, dt: float) -> None:
+        """Move on."""
+        self.v -= 0.1 * self.v * dt
+        self.x += self.v * dt
+        if self.x < 0.0 or self.x > 1.0:
+            self.v = -self.v
+            self.hits += 1
+            self.alive = self.hits < 50
+
+
+def particle_objects(places: Array, steps: int) -> Any:
+    """The energy of balls after each of some steps, and where they are."""
+    particles = [Particle(float(x), float(10.0 * x - 5.0)) for x in places]
+    energies = []
+    for _ in range(steps):
+        for particle in particles:
+            if particle.alive:
+                particle.step(0.01)
+        energies.append(sum(0.5 * particle.v**2 for particle in particles))
+    return energies, [(one.x, one.v, one.hits, one.alive) for one in particles]

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <structmember.h>
 
+#include "instance_values.h"
 #include "python/arrays.h"
 #include "python/builtin_types.h"
 #include "python/storage.h"
@@ -179,33 +180,6 @@ find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value)
 }
 
 /* ---- instances ---- */
-
-/*
- * The inline values of an object, under its class's shared keys, borrowed; NULL when its attributes
- * are in `*dict` (borrowed), or when it has none and `*dict` is NULL.
- */
-static PyDictValues *
-values_of_instance(PyObject *object, PyObject **dict)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    *dict = (PyObject *)_PyObject_GetManagedDict(object);
-    if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_INLINE_VALUES) {
-        PyDictValues *values = _PyObject_InlineValues(object);
-        return values->valid ? values : NULL;
-    }
-    return NULL;
-#elif PY_VERSION_HEX >= 0x030C0000
-    PyDictOrValues either = *_PyObject_DictOrValuesPointer(object);
-    if (_PyDictOrValues_IsValues(either)) {
-        return _PyDictOrValues_GetValues(either);
-    }
-    *dict = _PyDictOrValues_GetDict(either);
-    return NULL;
-#else
-    *dict = *_PyObject_ManagedDictPointer(object);
-    return *_PyObject_ValuesPointer(object);
-#endif
-}
 
 /* The `__dict__` of an object, borrowed; NULL where there is none yet. */
 PyObject *

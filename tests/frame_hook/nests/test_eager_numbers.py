@@ -70,6 +70,8 @@ class Everything:
         self.generators: dict[int, str] = {}
         self.walked: dict[int, str] = {}
         self.numbers_around: dict[int, Any] = {}
+        self.objects: dict[int, Any] = {}
+        self.owners: dict[int, int] = {}
         self.attributes = Attributes()
 
     def name(self, _: object, name: str) -> Known:

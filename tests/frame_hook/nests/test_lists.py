@@ -386,3 +386,44 @@ def test_nothing_is_left_or_lost() -> None:
         compiled([0.5] * N, [], [0] * 5)
     assert len(gc.get_objects()) < before + 20
     assert gc.isenabled()
+
+
+# Slices ----------------------------------------------------------------------------------------------------------
+
+
+def differences(x, steps):
+    total = 0.0
+    for k in range(steps):
+        for one in x[k % 5 : -1]:
+            total += one
+        for one, other in zip(x[:-1], x[1:]):  # noqa: B905, RUF007 - as people write it
+            total -= one * other
+        for i, one in enumerate(reversed(x[-k:k])):
+            total += i * one
+    return total
+
+
+def of_rows(table, steps):
+    total = 0
+    for k in range(steps):
+        for row in table[k % 4 :]:
+            total += row[0]
+            row[1] += k
+    return total, table
+
+
+def itself(x, steps):
+    for k in range(steps):
+        for one in x[1:]:
+            x[k % 4] += one % 7
+    return x
+
+
+def test_slices_are_gone_over() -> None:
+    """Of lists of numbers, and of rows; what changes while a slice of it is gone over is plain Python's."""
+    for count in (6, 1):
+        numbers = [0.5 * i - 1 for i in range(count)]
+        assert native_turns(differences, lambda numbers=numbers: (numbers, 3000)) > 2000
+    native_turns(differences, lambda: ([], 3000))
+    assert native_turns(of_rows, lambda: ([[1, 2], [3, 4], [5, 6]], 90000), atoms=False) > 2000
+    native_turns(itself, lambda: ([1, 2, 3, 4], 3000), atoms=False)

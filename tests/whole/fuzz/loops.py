@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.whole.fuzz import complexes, draws, generators, objects, tables
+from tests.whole.fuzz import complexes, draws, generators, object_lists, objects, tables
 from tests.whole.fuzz import made as made_functions
 from tests.whole.fuzz.check import Tried, World
 from tests.whole.fuzz.draws import Draws
@@ -70,6 +70,7 @@ def sum_and_more(u, v):
 """
     + made_functions.PRELUDE
     + objects.PRELUDE
+    + object_lists.PRELUDE
 )
 
 INTEGERS = (
@@ -127,6 +128,9 @@ class Writer:
         None  # draws attributes, dicts and characters; None: there are none
     )
     named: list[str] = field(default_factory=list)  # the names of objects
+    parts: random.Random | None = None  # draws lists of objects; None: there are none
+    of_parts: list[str] = field(default_factory=list)  # their names
+    part_turns: list[str] = field(default_factory=list)  # loop variables that are objects of these
     loops: list[str] = field(
         default_factory=list
     )  # loop variables that are bound, the innermost last
@@ -204,6 +208,8 @@ class Writer:
         """An int, mostly."""
         if made := objects.drawn(self, "I", depth):
             return made
+        if made := object_lists.drawn(self, "I", depth):
+            return made
         if made := generators.drawn(self, "I", depth):
             return made
         if made := made_functions.drawn(self, "I", depth):
@@ -239,6 +245,8 @@ class Writer:
         """A float, mostly."""
         if made := objects.drawn(self, "F", depth):
             return made
+        if made := object_lists.drawn(self, "F", depth):
+            return made
         if made := generators.drawn(self, "F", depth):
             return made
         if made := made_functions.drawn(self, "F", depth):
@@ -267,6 +275,8 @@ class Writer:
     def truth(self, depth: int = 0) -> str:
         """A condition."""
         if made := objects.drawn(self, "B", depth):
+            return made
+        if made := object_lists.drawn(self, "B", depth):
             return made
         if made := generators.drawn(self, "B", depth):
             return made
@@ -492,6 +502,9 @@ class Writer:
 
     def loop(self, product: int) -> None:
         """A loop with what is in it."""
+        if self.parts is not None and product <= 500 and self.parts.random() < 0.5:
+            if object_lists.loop(self, product):
+                return
         if self.tables and product <= 50 and self.chance(0.4) and tables.loop(self, product):
             return
         if product <= 500 and self.chance(0.2) and self.loop_over_elements(product):
@@ -589,6 +602,9 @@ class Writer:
             return
         if self.objects is not None and self.loops and self.objects.random() < 0.3:
             objects.change(self)
+            return
+        if self.parts is not None and self.loops and self.parts.random() < 0.3:
+            object_lists.change(self)
             return
         if self.lists and self.loops and self.chance(0.25):
             self.change_list()
@@ -782,6 +798,9 @@ def generated(seed: int) -> PythonProgram:
     own = random.Random(f"objects {seed}")  # noqa: S311  other programs stay as they are
     if own.random() < 0.25:
         used += objects.begin(own, writer)
+    own = random.Random(f"lists of objects {seed}")  # noqa: S311  other programs stay as they are
+    if own.random() < 0.25:
+        used += object_lists.begin(own, writer)
     inner = rng.random() < 0.1
     generator = rng.random() < 0.05
     for _ in range(rng.choice((1, 1, 2, 3))):

@@ -6,7 +6,7 @@ enum { KINDS = SLOT_COMPLEX - SLOT_FLOAT };
 /* Of a list that is read as a whole: a number of items that is always worth it; nanoseconds for an
  * item, about; for a plain turn, where that is not known, and times what a native one takes. */
 enum { FEW_ITEMS = 1024 };
-static const double ITEM = 3, UNKNOWN_TURN = 10e3, PLAIN_AT_LEAST = 20;
+static const double ITEM = 3, UNKNOWN_TURN = 10e3, PLAIN_AT_LEAST = 20, GROWN = 4;
 
 /* For each kind of number: Python's type where there is one, and NumPy's. */
 static Number number_of[KINDS][2];
@@ -65,8 +65,9 @@ item_number(SlotKind item, bool numpy)
 
 /*
  * Whether reading a whole list takes longer than plain Python needs for all turns that are left. As
- * long as no turn was timed, it may take as long as plain Python has since the first call was
- * declined for that: else a loop of a few long turns would never be run.
+ * long as no turn was timed, or only with much less to go over, it may take as long as plain Python
+ * has since the first call was declined for that: else a loop of a few long turns would never be
+ * run.
  */
 bool
 list_takes_too_long(Nest *nest, int64_t count, int64_t left)
@@ -74,7 +75,7 @@ list_takes_too_long(Nest *nest, int64_t count, int64_t left)
     if (count <= FEW_ITEMS) {
         return false;
     }
-    if (nest->turn_ns > 0) {
+    if (nest->turn_ns > 0 && (double)count <= GROWN * nest->size) {
         return (double)count * ITEM > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
     }
     double now = now_ns();

@@ -57,12 +57,12 @@ begin_columns(const Nest *nest, const NestSlot *slot, PyObject *list)
 bool
 lists_begin(Nest *nest, PyObject *const *objects, int64_t left)
 {
-    if (!lists_are_apart(nest, objects)) {
+    if (!lists_are_apart(nest, objects) || !members_are_apart(nest, objects)) {
         return false;
     }
     for (int i = 0; nest->changing > 0 && i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
-        if (!changes_list(slot)) {
+        if (!changes_list(slot) || slot->attribute != NULL) {
             continue;
         }
         if (!PyList_CheckExact(objects[i]) || has_other_name(nest, objects, i)) {
@@ -167,28 +167,6 @@ keep(Made *made, PyObject *object)
     }
     made->object[made->count++] = object;
     return true;
-}
-
-/* The first place from `from` on where a list's numbers are no longer what they were, or their
- * count. */
-static int64_t
-next_stored(const NestSlot *slot, const char *now, const char *before, int64_t from, int64_t count)
-{
-    switch (slot->itemsize) {
-#define COMPARE(TYPE)                                                                              \
-    case sizeof(TYPE):                                                                             \
-        while (from < count && ((const TYPE *)now)[from] == ((const TYPE *)before)[from]) {        \
-            from++;                                                                                \
-        }                                                                                          \
-        return from;
-        COMPARE(uint64_t)
-        COMPARE(uint32_t)
-        COMPARE(uint16_t)
-        COMPARE(uint8_t)
-#undef COMPARE
-    default:
-        return from; /* no number is of another size: all are taken to differ */
-    }
 }
 
 /* Make objects of those of a slot's numbers that are no longer what they were. */
@@ -314,6 +292,10 @@ store_all(const Nest *nest, PyObject *const *objects, const Saved *saved, const 
         }
         const char *now = nest->memory[slot->memory].data;
         const char *before = saved_copy(saved, now);
+        if (slot->attribute != NULL) {
+            next = before == NULL ? next : members_change(slot, objects[i], now, before, next);
+            continue;
+        }
         PyObject *const *lists;
         int64_t count = before == NULL ? 0 : slot_lists(slot, &objects[i], &lists);
         for (int64_t k = 0; k < count; k++) {

@@ -104,17 +104,32 @@ read_grown(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* ("list", what its numbers are, whether NumPy's, the slot of the iterator that goes over it or
- * -1, whether it is written, its axes: two of a list of lists).
- */
-static int
-read_list(Nest *self, NestSlot *slot, PyObject *given)
+/* Have a slot be numbers of a list, of a kind. */
+static void
+set_listed(Nest *self, NestSlot *slot, int kind, int numpy)
 {
     static const int types[] = {
 #define TYPE_OF(NAME, TEXT, TYPE) TYPE,
         NUMBER_SLOTS(TYPE_OF)
 #undef TYPE_OF
     };
+    slot->kind = SLOT_ARRAY;
+    slot->listed = true;
+    slot->numpy = numpy;
+    slot->item = (SlotKind)(SLOT_FLOAT + kind);
+    slot->type = types[kind];
+    slot->itemsize = number_bytes(slot->type);
+    slot->memory = self->lists++;
+    self->arrays++;
+    self->words += 1 + 2 * slot->axes;
+}
+
+/* ("list", what its numbers are, whether NumPy's, the slot of the iterator that goes over it or
+ * -1, whether it is written, its axes: two of a list of lists).
+ */
+static int
+read_list(Nest *self, NestSlot *slot, PyObject *given)
+{
     PyObject *name;
     const char *item;
     int numpy, kind, written = 0;
@@ -132,19 +147,69 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
         PyErr_Format(PyExc_ValueError, "a list that is gone over is not written: %R", given);
         return -1;
     }
-    slot->kind = SLOT_ARRAY;
     slot->changed = written;
     self->written += written;
     self->changing += written;
-    slot->listed = true;
-    slot->numpy = numpy;
-    slot->item = (SlotKind)(SLOT_FLOAT + kind);
-    slot->type = types[kind];
-    slot->itemsize = number_bytes(slot->type);
-    slot->memory = self->lists++;
     self->tables += slot->axes == 2;
-    self->arrays++;
-    self->words += 1 + 2 * slot->axes;
+    set_listed(self, slot, kind, numpy);
+    return 0;
+}
+
+/* ("objects", whether it is apart, a tuple of the names that items lack). */
+static int
+read_objects(Nest *self, NestSlot *slot, PyObject *given)
+{
+    PyObject *name, *lacked;
+    int apart;
+    if (!PyArg_ParseTuple(given, "UpO!", &name, &apart, &PyTuple_Type, &lacked)) {
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(lacked); i++) {
+        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(lacked, i))) {
+            PyErr_Format(PyExc_TypeError, "no names: %R", lacked);
+            return -1;
+        }
+    }
+    slot->objects = true;
+    slot->axes = 1;
+    slot->iterator = -1;
+    slot->apart = apart;
+    slot->lacked = Py_NewRef(lacked);
+    self->apart += apart;
+    set_listed(self, slot, SLOT_BOOL - SLOT_FLOAT, 0);
+    return 0;
+}
+
+/* ("attribute", what its numbers are, whether NumPy's, the slot of the list of objects, whether it
+ * is written, its name). */
+static int
+read_attribute(Nest *self, NestSlot *slot, PyObject *given)
+{
+    PyObject *name, *attribute;
+    const char *item;
+    int numpy, kind, written;
+    if (!PyArg_ParseTuple(given, "UspipU", &name, &item, &numpy, &slot->owner, &written,
+                          &attribute) ||
+        (kind = number_kind(item)) < 0) {
+        return -1;
+    }
+    bool known = slot->owner >= 0 && slot->owner < slot - self->slot;
+    NestSlot *owner = known ? &self->slot[slot->owner] : NULL;
+    if (!known || !owner->objects || (written && !owner->apart) ||
+        !PyUnicode_CheckExact(attribute) ||
+        (written && PyUnicode_GET_LENGTH(attribute) > 0 &&
+         PyUnicode_READ_CHAR(attribute, 0) == '[')) {
+        PyErr_Format(PyExc_ValueError, "no attribute of a list of objects: %R", given);
+        return -1;
+    }
+    owner->attributes++;
+    slot->axes = 1;
+    slot->iterator = -1;
+    slot->changed = written;
+    slot->attribute = Py_NewRef(attribute);
+    self->written += written;
+    self->changing += written;
+    set_listed(self, slot, kind, numpy);
     return 0;
 }
 
@@ -204,8 +269,10 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
                                         "count",
                                         "once",
                                         "grown",
-                                        "generator"};
-    static_assert(Py_ARRAY_LENGTH(kinds) == SLOT_GENERATOR + 1, "a name for each kind");
+                                        "generator",
+                                        "member",
+                                        "object"};
+    static_assert(Py_ARRAY_LENGTH(kinds) == SLOT_OBJECT + 1, "a name for each kind");
     PyObject *name =
         PyTuple_Check(given) && PyTuple_GET_SIZE(given) > 0 ? PyTuple_GET_ITEM(given, 0) : NULL;
     int kind = 0, kind_count = Py_ARRAY_LENGTH(kinds);
@@ -221,6 +288,14 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         PyUnicode_CompareWithASCIIString(name, "list") == 0) {
         return read_list(self, slot, given);
     }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "objects") == 0) {
+        return read_objects(self, slot, given);
+    }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "attribute") == 0) {
+        return read_attribute(self, slot, given);
+    }
     if (known && kind == SLOT_GROWN) {
         return read_grown(self, slot, given);
     }
@@ -232,6 +307,21 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
     if (known && kind == SLOT_GENERATOR && PyTuple_GET_SIZE(given) == 1) {
         self->generators++;
         return generators_begin();
+    }
+    if (known && kind == SLOT_MEMBER) {
+        int is_given;
+        if (!PyArg_ParseTuple(given, "Uip", &name, &slot->owner, &is_given)) {
+            return -1;
+        }
+        slot->made = !is_given;
+        slot->changed = true;
+        self->cells += slot_cells(slot);
+        self->outputs++;
+        return 0;
+    }
+    if (known && kind == SLOT_OBJECT && PyTuple_GET_SIZE(given) == 1) {
+        self->apart++;
+        return 0;
     }
     if (known && kind >= SLOT_RANGE && PyTuple_GET_SIZE(given) == 1) {
         if (self->iterators++ == 0) {
@@ -268,12 +358,14 @@ read_slots(Nest *self, PyObject *given)
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (read_slot(self, &self->slot[i], PyTuple_GET_ITEM(given, i)) < 0) {
+    for (; self->slots < count; self->slots++) {
+        NestSlot *slot = &self->slot[self->slots];
+        if (read_slot(self, slot, PyTuple_GET_ITEM(given, self->slots)) < 0) {
+            Py_CLEAR(slot->lacked);
+            Py_CLEAR(slot->attribute);
             return -1;
         }
     }
-    self->slots = (int)count;
     self->words += self->generators;
     self->cells++; /* how many turns may begin */
     for (int i = 0; i < self->slots; i++) {
@@ -296,6 +388,11 @@ read_slots(Nest *self, PyObject *given)
     }
     for (int i = 0; i < self->slots; i++) {
         NestSlot *slot = &self->slot[i];
+        if (slot->kind == SLOT_MEMBER &&
+            (slot->owner < 0 || slot->owner >= self->slots || !self->slot[slot->owner].objects)) {
+            PyErr_Format(PyExc_ValueError, "no list of objects: slot %d", slot->owner);
+            return -1;
+        }
         if (slot->listed && slot->iterator >= 0 &&
             (slot->iterator >= self->slots || self->slot[slot->iterator].kind <= SLOT_RANGE ||
              self->slot[slot->iterator].kind >= SLOT_COUNT)) {
@@ -555,6 +652,10 @@ nest_dealloc(Nest *self)
     PyMem_Free(self->view);
     PyMem_Free(self->part);
     PyMem_Free(self->row);
+    for (int i = 0; i < self->slots; i++) {
+        Py_XDECREF(self->slot[i].lacked);
+        Py_XDECREF(self->slot[i].attribute);
+    }
     PyMem_Free(self->slot);
     type->tp_free(self);
     Py_DECREF(type);

@@ -64,7 +64,9 @@ typedef enum {
     SLOT_COUNT,     /* an enumerate: its count alone */
     SLOT_ONCE,      /* no object: the only turn is a whole call of a function */
     SLOT_GROWN,     /* a list that grows */
-    SLOT_GENERATOR  /* of random numbers */
+    SLOT_GENERATOR, /* of random numbers */
+    SLOT_MEMBER,    /* an item of a list of objects: its index */
+    SLOT_OBJECT     /* of which only matters that no list of objects has it */
 } SlotKind;
 
 /* Numbers of a list that grows: in which temporary, and what they all are. */
@@ -88,7 +90,15 @@ typedef struct {
     bool numpy;
     int iterator; /* the slot of the one that goes over them: those that come next; -1: all */
     int memory;   /* where they lie */
-    int within;   /* of a temporary: WITHIN_ARRAY, WITHIN_COLUMN, or 0: it is an array itself */
+    /* A list of objects of one class: nothing of it is read but its length. The names of `lacked`,
+     * a tuple, are no attributes of its items' own; `apart`: see members.c; `attributes`: how many
+     * of its items' are read, each of which is a slot that has a name, and the `owner`. */
+    bool objects, apart;
+    PyObject *lacked;
+    int attributes;
+    PyObject *attribute;
+    int owner;  /* also of a local that is an item */
+    int within; /* of a temporary: WITHIN_ARRAY, WITHIN_COLUMN, or 0: it is an array itself */
     /* Of a list that grows: what its items have; whether these are tuples; whether the columns
      * begin with what is in the list. */
     int columns;
@@ -172,6 +182,7 @@ typedef struct {
     int temporaries, memories; /* memories: with scratch, and numbers of lists */
     int lists, changing;       /* lists whose numbers are read; those that the nest changes */
     int tables;                /* of the former, those that are lists of lists */
+    int apart;                 /* lists of objects that are apart, and objects beside lists */
     int generators;
     int iterators;
     int range,
@@ -303,7 +314,18 @@ int64_t slot_lists(const NestSlot *slot, PyObject *const *object, PyObject *cons
 int64_t slot_numbers(const Nest *nest, const NestSlot *slot, PyObject *object);
 bool table_read(Nest *nest, const NestSlot *slot, PyObject *const *object, int64_t left);
 void table_words(const Nest *nest, const NestSlot *slot, int64_t *words);
+int64_t next_stored(const NestSlot *slot, const char *now, const char *before, int64_t from,
+                    int64_t count);
 bool lists_are_apart(const Nest *nest, PyObject *const *objects);
+
+/* members.c: attributes of the items of lists of objects. */
+bool members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left);
+bool members_read(Nest *nest, const NestSlot *slot, PyObject *list);
+PyObject **members_change(const NestSlot *slot, PyObject *list, const char *now, const char *before,
+                          PyObject **next);
+int64_t members_index(PyObject *list, PyObject *object);
+PyObject *members_item(PyObject *list, int64_t index);
+bool members_are_apart(const Nest *nest, PyObject *const *objects);
 
 /* lists.c */
 bool lists_begin(Nest *nest, PyObject *const *objects, int64_t left);

@@ -95,7 +95,7 @@ slot_cells(const NestSlot *slot)
     if (slot->kind == SLOT_ARRAY) {
         return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
     }
-    if (slot->kind == SLOT_GROWN || slot->kind == SLOT_GENERATOR) {
+    if (slot->kind == SLOT_GROWN || slot->kind == SLOT_GENERATOR || slot->kind == SLOT_OBJECT) {
         return 0;
     }
     if (slot->kind == SLOT_RESULT) {
@@ -103,6 +103,9 @@ slot_cells(const NestSlot *slot)
     }
     if (slot->kind == SLOT_NUMBER) {
         return 1 + slot->kinds;
+    }
+    if (slot->kind == SLOT_MEMBER) {
+        return 1;
     }
     return slot->kind >= SLOT_COMPLEX ? 3 : 2;
 }
@@ -238,8 +241,11 @@ objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells)
         if (!slot->listed) {
             continue;
         }
-        if (slot->axes == 2) {
-            if (!table_read(nest, slot, &objects[i], left)) {
+        if (slot->axes == 2 || slot->objects || slot->attribute != NULL) {
+            bool read = slot->objects             ? members_fit(nest, slot, objects[i], left)
+                        : slot->attribute != NULL ? members_read(nest, slot, objects[i])
+                                                  : table_read(nest, slot, &objects[i], left);
+            if (!read) {
                 return false;
             }
             continue;
@@ -313,7 +319,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             }
             arrays++;
         }
-        else if (slot->kind == SLOT_GENERATOR) {
+        else if (slot->kind == SLOT_GENERATOR || slot->kind == SLOT_OBJECT) {
             continue;
         }
         else if (slot->kind < SLOT_ARRAY) {
@@ -332,6 +338,12 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
         }
         else if (slot->made) {
             memset(cells, 0, sizeof(Register) * (size_t)slot_cells(slot));
+        }
+        else if (slot->kind == SLOT_MEMBER) {
+            cells[0].whole = members_index(objects[slot->owner], objects[i]);
+            if (cells[0].whole < 0) {
+                return false;
+            }
         }
         else if (slot->kind != SLOT_GROWN && !number_cells(slot->kind, objects[i], cells)) {
             return false;
@@ -541,8 +553,9 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
         if (is_array ? slot->rebound : slot->changed) {
             made[count] = is_array || slot->kind == SLOT_RESULT
                               ? variable_now(&arrays, &after[cell])
-                          : slot->kind == SLOT_NUMBER
-                              ? number_given(slot, &after[cell])
+                          : slot->kind == SLOT_NUMBER ? number_given(slot, &after[cell])
+                          : slot->kind == SLOT_MEMBER
+                              ? members_item(objects[slot->owner], after[cell].whole)
                               : number_now(slot, objects[i], &before[cell], &after[cell]);
             done = made[count] != NULL;
             count += done;

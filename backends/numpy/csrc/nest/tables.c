@@ -2,24 +2,8 @@
  * Lists of lists of numbers, all as long, which a nest gets as arrays of two axes; and whether the
  * lists that a nest changes are known to it by one name each.
  */
+#include "nest/addresses.h"
 #include "nest/nest.h"
-
-/* Lists by their addresses: `mask` and one places, of which half are free. */
-typedef struct {
-    PyObject **place;
-    size_t mask;
-} Lists;
-
-/* The place of a list, or where it would be. */
-static PyObject **
-place_of(const Lists *lists, PyObject *list)
-{
-    size_t at = (size_t)((uint64_t)(uintptr_t)list * UINT64_C(0x9E3779B97F4A7C15) >> 20);
-    while (lists->place[at & lists->mask] != NULL && lists->place[at & lists->mask] != list) {
-        at++;
-    }
-    return &lists->place[at & lists->mask];
-}
 
 /* Whether a slot's list, or rows of its table, change. */
 bool
@@ -131,19 +115,41 @@ int64_t
 slot_numbers(const Nest *nest, const NestSlot *slot, PyObject *object)
 {
     const int64_t *length = nest->memory[slot->memory].length;
-    return slot->axes == 1 ? PyList_GET_SIZE(object) : length[0] * length[1];
+    return slot->axes == 1 ? PySequence_Fast_GET_SIZE(object) : length[0] * length[1];
 }
 
-/* Whether a slot's numbers are those of lists. */
+/* The first place from `from` on where a list's numbers are no longer what they were, or their
+ * count. */
+int64_t
+next_stored(const NestSlot *slot, const char *now, const char *before, int64_t from, int64_t count)
+{
+    switch (slot->itemsize) {
+#define COMPARE(TYPE)                                                                              \
+    case sizeof(TYPE):                                                                             \
+        while (from < count && ((const TYPE *)now)[from] == ((const TYPE *)before)[from]) {        \
+            from++;                                                                                \
+        }                                                                                          \
+        return from;
+        COMPARE(uint64_t)
+        COMPARE(uint32_t)
+        COMPARE(uint16_t)
+        COMPARE(uint8_t)
+#undef COMPARE
+    default:
+        return from; /* no number is of another size: all are taken to differ */
+    }
+}
+
+/* Whether a slot's numbers are items of lists. */
 static bool
 has_lists(const NestSlot *slot)
 {
-    return slot->listed || slot->kind == SLOT_GROWN;
+    return (slot->listed && slot->attribute == NULL) || slot->kind == SLOT_GROWN;
 }
 
 /* Note the lists that a nest changes. False: one comes twice. */
 static bool
-note_changed(const Nest *nest, PyObject *const *objects, const Lists *noted)
+note_changed(const Nest *nest, PyObject *const *objects, const Addresses *noted)
 {
     for (int i = 0; i < nest->slots; i++) {
         PyObject *const *lists;
@@ -151,11 +157,9 @@ note_changed(const Nest *nest, PyObject *const *objects, const Lists *noted)
                             ? slot_lists(&nest->slot[i], &objects[i], &lists)
                             : 0;
         for (int64_t k = 0; k < count; k++) {
-            PyObject **place = place_of(noted, lists[k]);
-            if (*place != NULL) {
+            if (!addresses_add(noted, lists[k])) {
                 return false;
             }
-            *place = lists[k];
         }
     }
     return true;
@@ -163,7 +167,7 @@ note_changed(const Nest *nest, PyObject *const *objects, const Lists *noted)
 
 /* Whether some list that is only read is among those that change. */
 static bool
-reads_changed(const Nest *nest, PyObject *const *objects, const Lists *noted)
+reads_changed(const Nest *nest, PyObject *const *objects, const Addresses *noted)
 {
     for (int i = 0; i < nest->slots; i++) {
         PyObject *const *lists;
@@ -171,7 +175,7 @@ reads_changed(const Nest *nest, PyObject *const *objects, const Lists *noted)
                             ? slot_lists(&nest->slot[i], &objects[i], &lists)
                             : 0;
         for (int64_t k = 0; k < count; k++) {
-            if (*place_of(noted, lists[k]) != NULL) {
+            if (addresses_have(noted, lists[k])) {
                 return true;
             }
         }
@@ -196,13 +200,9 @@ lists_are_apart(const Nest *nest, PyObject *const *objects)
             count += (size_t)slot_lists(&nest->slot[i], &objects[i], &lists);
         }
     }
-    Lists noted = {.mask = 1};
-    while (noted.mask < 2 * count) {
-        noted.mask = 2 * noted.mask + 1;
-    }
-    noted.place = PyMem_Calloc(noted.mask + 1, sizeof *noted.place);
-    bool apart = noted.place != NULL && note_changed(nest, objects, &noted) &&
+    Addresses noted;
+    bool apart = addresses_begin(&noted, count) && note_changed(nest, objects, &noted) &&
                  !reads_changed(nest, objects, &noted);
-    PyMem_Free(noted.place);
+    addresses_drop(&noted);
     return apart;
 }

@@ -1,0 +1,357 @@
+/*
+ * Lists of objects of one class: attributes of the items that are numbers, each of which a nest
+ * gets as an array, and which are set behind a chunk. Guards have seen that the class reads and
+ * sets them as `object` does. The laws:
+ *
+ * 1. Nothing here runs Python code: what is set, and what was there before, is a number.
+ * 2. Where items change, a list is *apart*: no item comes twice in it, or in another list of
+ *    objects. No object that the nest is given beside lists is an item of any. Nor is the
+ * `__dict__` of one another's.
+ */
+#include "instance_values.h"
+
+#include <structmember.h>
+
+#include "nest/addresses.h"
+#include "nest/nest.h"
+
+#ifndef Py_T_OBJECT_EX
+#    define Py_T_OBJECT_EX T_OBJECT_EX /* its name until 3.12 */
+#endif
+
+/* Where objects of a class have an attribute. */
+typedef struct {
+    PyTypeObject *type;
+    PyObject *name;
+    Py_ssize_t offset; /* of its slot in the object; 0: it has none */
+    Py_ssize_t index;  /* among inline values; -1: it is in none */
+    Py_ssize_t field;  /* of named tuples: its place among their items; else -1 */
+} Where;
+
+static bool
+same_name(PyObject *one, PyObject *other)
+{
+    return one == other ||
+           (PyUnicode_CheckExact(one) && PyObject_Hash(one) == PyObject_Hash(other) &&
+            PyUnicode_Compare(one, other) == 0);
+}
+
+/* The place of an attribute among the inline values of a class's objects, or -1. */
+static Py_ssize_t
+index_of(const PyTypeObject *type, PyObject *name)
+{
+    PyDictKeysObject *keys = ((PyHeapTypeObject *)type)->ht_cached_keys;
+    if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0 || keys == NULL) {
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < keys->dk_nentries; i++) {
+        if (same_name(DK_UNICODE_ENTRIES(keys)[i].me_key, name)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* The place of an item of named tuples that a name like "[3]" stands for; -1: it is no such name.
+ */
+static Py_ssize_t
+field_of(PyObject *name)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(name), place = 0;
+    if (length < 3 || PyUnicode_READ_CHAR(name, 0) != '[') {
+        return -1;
+    }
+    for (Py_ssize_t i = 1; i < length - 1; i++) {
+        place = 10 * place + (Py_ssize_t)(PyUnicode_READ_CHAR(name, i) - '0');
+    }
+    return place;
+}
+
+static Where
+where_is(PyTypeObject *type, PyObject *name)
+{
+    Where where = {.type = type, .name = name, .index = -1, .field = field_of(name)};
+    if (where.field >= 0) {
+        return where;
+    }
+    PyObject *on_class = _PyType_Lookup(type, name);
+    if (on_class != NULL && Py_IS_TYPE(on_class, &PyMemberDescr_Type)) {
+        struct PyMemberDef *member = ((PyMemberDescrObject *)on_class)->d_member;
+        if (member->type == Py_T_OBJECT_EX && PyType_IsSubtype(type, PyDescr_TYPE(on_class))) {
+            where.offset = member->offset;
+            return where;
+        }
+    }
+    where.index = index_of(type, name);
+    return where;
+}
+
+/* The inline values of an object, or NULL; its dict, where there is one. Both are borrowed. */
+static PyDictValues *
+values_of(PyObject *object, PyObject **dict)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    *dict = NULL;
+    if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
+        return values_of_instance(object, dict);
+    }
+    if (type->tp_dictoffset != 0 && !PyType_Check(object)) {
+        PyObject **place = _PyObject_GetDictPtr(object);
+        *dict = place == NULL ? NULL : *place;
+    }
+    return NULL;
+}
+
+/* Whether looking up a name in a dict runs no Python code. */
+static bool
+has_plain_keys(PyObject *dict)
+{
+    return ((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
+}
+
+/* What an object has as an attribute, borrowed; NULL: nothing, or nobody can tell. `*place` is
+ * where it lies, but for what is in a dict, which is `*dict` then. */
+static inline PyObject *
+value_in(const Where *where, PyObject *object, PyObject ***place, PyObject **dict)
+{
+    *dict = NULL;
+    *place = NULL;
+    if (where->field >= 0) {
+        bool there = PyTuple_Check(object) && where->field < PyTuple_GET_SIZE(object);
+        return there ? PyTuple_GET_ITEM(object, where->field) : NULL;
+    }
+    if (where->offset > 0) {
+        *place = (PyObject **)((char *)object + where->offset);
+        return **place;
+    }
+    PyDictValues *values = values_of(object, dict);
+    if (values != NULL) {
+        *place = where->index < 0 ? NULL : &values->values[where->index];
+        return *place == NULL ? NULL : **place;
+    }
+    return *dict == NULL || !has_plain_keys(*dict) ? NULL
+                                                   : PyDict_GetItemWithError(*dict, where->name);
+}
+
+/* Whether an object has one of some attributes itself, or nobody can tell. */
+static bool
+has_some(PyObject *object, const Where *wheres, Py_ssize_t count)
+{
+    PyObject *dict;
+    PyDictValues *values = values_of(object, &dict);
+    bool found = values == NULL && dict != NULL && !has_plain_keys(dict);
+    for (Py_ssize_t i = 0; !found && i < count; i++) {
+        if (values != NULL) {
+            found = wheres[i].index >= 0 && values->values[wheres[i].index] != NULL;
+        }
+        else {
+            found = dict != NULL && PyDict_GetItemWithError(dict, wheres[i].name) != NULL;
+        }
+    }
+    return found;
+}
+
+/* Whether no item of a list has itself what it must lack. */
+static bool
+lacks_all(const NestSlot *slot, PyObject *const *items, int64_t count)
+{
+    PyTypeObject *type = Py_TYPE(items[0]);
+    Py_ssize_t names = PyTuple_GET_SIZE(slot->lacked);
+    Where wheres[names + 1];
+    for (Py_ssize_t i = 0; i < names; i++) {
+        wheres[i] = where_is(type, PyTuple_GET_ITEM(slot->lacked, i));
+    }
+    bool may_have =
+        names > 0 && ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0 || type->tp_dictoffset != 0);
+    for (int64_t i = 0; may_have && i < count; i++) {
+        if (has_some(items[i], wheres, names)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the items of a list are what a nest takes, and reading them is worth it. */
+bool
+members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left)
+{
+    if (!PyList_CheckExact(list) && !PyTuple_CheckExact(list)) {
+        return false;
+    }
+    int64_t count = PySequence_Fast_GET_SIZE(list);
+    PyObject *const *items = PySequence_Fast_ITEMS(list);
+    nest->memory[slot->memory].length[0] = 0;
+    if (count == 0) {
+        return true;
+    }
+    if (list_takes_too_long(nest, count * (1 + slot->apart + slot->attributes), left)) {
+        return false;
+    }
+    for (int64_t i = 1; i < count; i++) {
+        if (Py_TYPE(items[i]) != Py_TYPE(items[0])) {
+            return false;
+        }
+    }
+    return lacks_all(slot, items, count);
+}
+
+/* Read an attribute of all items of a list. False: some has none that is such a number, or there is
+ * no memory. */
+bool
+members_read(Nest *nest, const NestSlot *slot, PyObject *list)
+{
+    int64_t count = PySequence_Fast_GET_SIZE(list);
+    PyObject *const *items = PySequence_Fast_ITEMS(list);
+    NestMemory *memory = &nest->memory[slot->memory];
+    memory->length[0] = 0;
+    if (count == 0) {
+        return true;
+    }
+    if (nest_grow(memory, count * slot->itemsize) < 0) {
+        return false;
+    }
+    Where where = where_is(Py_TYPE(items[0]), slot->attribute);
+    const Number *number = item_number(slot->item, slot->numpy);
+    bool is_float = slot->item == SLOT_FLOAT && !slot->numpy;
+    for (int64_t i = 0; i < count; i++) {
+        PyObject **place, *dict, *value = value_in(&where, items[i], &place, &dict);
+        Register read;
+        if (value != NULL && is_float && PyFloat_CheckExact(value)) {
+            ((double *)memory->data)[i] = PyFloat_AS_DOUBLE(value);
+            continue;
+        }
+        if (value == NULL || !number_read(number, value, &read)) {
+            return false;
+        }
+        number_store(slot->type, memory->data + i * slot->itemsize, read);
+    }
+    return true;
+}
+
+/* Set the attribute of items to what was made for them, which is taken over. Returns what was made
+ * for the next slot. */
+PyObject **
+members_change(const NestSlot *slot, PyObject *list, const char *now, const char *before,
+               PyObject **next)
+{
+    int64_t count = PySequence_Fast_GET_SIZE(list);
+    PyObject *const *items = PySequence_Fast_ITEMS(list);
+    if (count == 0) {
+        return next;
+    }
+    Where where = where_is(Py_TYPE(items[0]), slot->attribute);
+    for (int64_t at = next_stored(slot, now, before, 0, count); at < count;
+         at = next_stored(slot, now, before, at + 1, count)) {
+        PyObject **place, *dict;
+        (void)value_in(&where, items[at], &place, &dict);
+        if (place != NULL && dict == NULL) {
+            Py_SETREF(*place, *next++); /* a number: runs no code */
+            continue;
+        }
+        if (PyDict_SetItem(dict, slot->attribute, *next) < 0) {
+            PyErr_Clear(); /* the key is there: nothing is made */
+        }
+        Py_DECREF(*next++);
+    }
+    return next;
+}
+
+/* The index of an object in a list; -1: it is not there, or that is no list. */
+int64_t
+members_index(PyObject *list, PyObject *object)
+{
+    if (!PyList_CheckExact(list) && !PyTuple_CheckExact(list)) {
+        return -1;
+    }
+    int64_t at = PySequence_Fast_GET_SIZE(list) - 1;
+    while (at >= 0 && PySequence_Fast_GET_ITEM(list, at) != object) {
+        at--;
+    }
+    return at;
+}
+
+/* The item of a list: a new reference. NULL, with no exception: it has none there. */
+PyObject *
+members_item(PyObject *list, int64_t index)
+{
+    bool there = index >= 0 && index < PySequence_Fast_GET_SIZE(list);
+    return there ? Py_NewRef(PySequence_Fast_GET_ITEM(list, index)) : NULL;
+}
+
+/* Add an object, and its dict. False: one of them was there already. */
+static bool
+note(const Addresses *noted, PyObject *object)
+{
+    PyObject *dict;
+    (void)values_of(object, &dict);
+    bool added = addresses_add(noted, object);
+    return (dict == NULL || addresses_add(noted, dict)) && added;
+}
+
+/* Whether an object, or its dict, is among some. */
+static bool
+is_noted(const Addresses *noted, PyObject *object)
+{
+    PyObject *dict;
+    (void)values_of(object, &dict);
+    return addresses_have(noted, object) || (dict != NULL && addresses_have(noted, dict));
+}
+
+/* Note the objects beside lists, and then the items of lists that are apart. False: one of these is
+ * there already. */
+static bool
+note_all(const Nest *nest, PyObject *const *objects, const Addresses *noted)
+{
+    for (int i = 0; i < nest->slots; i++) {
+        if (nest->slot[i].kind == SLOT_OBJECT) {
+            (void)note(noted, objects[i]); /* one may be there by several names */
+        }
+    }
+    for (int i = 0; i < nest->slots; i++) {
+        int64_t count = nest->slot[i].apart ? PySequence_Fast_GET_SIZE(objects[i]) : 0;
+        for (int64_t k = 0; k < count; k++) {
+            if (!note(noted, PySequence_Fast_GET_ITEM(objects[i], k))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Whether some item of a list that is not apart is among those. */
+static bool
+reads_noted(const Nest *nest, PyObject *const *objects, const Addresses *noted)
+{
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        int64_t count = slot->objects && !slot->apart ? PySequence_Fast_GET_SIZE(objects[i]) : 0;
+        for (int64_t k = 0; k < count; k++) {
+            if (is_noted(noted, PySequence_Fast_GET_ITEM(objects[i], k))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether law 2 holds. False also where there is no memory to see that. The lists were found to
+ * fit. */
+bool
+members_are_apart(const Nest *nest, PyObject *const *objects)
+{
+    if (nest->apart == 0) {
+        return true;
+    }
+    size_t count = 1;
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        if (slot->apart || slot->kind == SLOT_OBJECT) {
+            count += slot->apart ? 2 * (size_t)PySequence_Fast_GET_SIZE(objects[i]) : 2;
+        }
+    }
+    Addresses noted;
+    bool apart = addresses_begin(&noted, count) && note_all(nest, objects, &noted) &&
+                 !reads_noted(nest, objects, &noted);
+    addresses_drop(&noted);
+    return apart;
+}

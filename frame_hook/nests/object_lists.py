@@ -1,0 +1,379 @@
+"""Lists of objects of one class in loops that are read as nests: what the items have as an attribute is an array.
+
+An item is named by its index alone, so that what is set is seen under all its names. No item of a list that changes is
+known by another name, see `checked`. What an attribute is, the class decides, guarded as for objects alone.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.nests import conversions, either, elementwise, views
+from ufuse.frame_hook.nests.values import (
+    BOOL,
+    ArrayKind,
+    Bound,
+    Item,
+    Known,
+    Member,
+    MemberKind,
+    NotNativeError,
+    Number,
+    Objects,
+    Thing,
+    common_item_kind,
+    is_none,
+    kind_of,
+)
+from ufuse.frame_hook.objects.classes import (
+    ABSENT,
+    HEAP_TYPE,
+    TUPLE_FIELD,
+    class_member,
+    inner_function,
+    is_data_descriptor,
+    is_slot,
+    mro,
+    static_lookup,
+    uses_plain,
+)
+from ufuse.frame_hook.trace.symbols import Source, Symbol
+from ufuse.graph.nest import ELEMENTS, I1, I64, MemberSlot, Value, field_text
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.outside import Outside
+    from ufuse.frame_hook.nests.reader import Reader
+
+FIRST_COLUMN = 1 << 20  # columns are numbered from here on, as if they were registers
+FEWEST_OF_TUPLE = 5  # items: those of a shorter tuple are objects for themselves
+
+
+class MemberError(Exception):
+    """Some locals, by their slots, are items of a list that the loop uses, too: it is to be read anew."""
+
+    def __init__(self, slots: Iterable[int]) -> None:
+        super().__init__()
+        self.slots = frozenset(slots)
+
+
+@dataclass(slots=True)
+class ObjectList:
+    """A list or tuple of objects: the attributes that are read, by the numbers of their columns; those that none has.
+
+    `name` is that of its slot. `is_apart`: its items change or are compared, so that none has another name.
+    """
+
+    source: Source
+    name: str
+    value: Sequence[Any]
+    columns: dict[str, int] = field(default_factory=dict)
+    fields: dict[str, str] = field(
+        default_factory=dict
+    )  # those that are items of named tuples, as a nest names them
+    lacked: set[str] = field(default_factory=set)
+    is_apart: bool = False
+
+    @property
+    def kind(self) -> type:
+        """The class of all items."""
+        return type(self.value[0])
+
+
+def is_of_objects(value: object) -> bool:
+    """Whether the first item of a list or tuple is an object of a class that is written in Python."""
+    if type(value) is tuple and len(value) < FEWEST_OF_TUPLE:
+        return False
+    return isinstance(value, list | tuple) and bool(value) and is_object(type(value[0]))
+
+
+def is_object(kind: type) -> bool:
+    """Whether objects of a class have no content besides attributes; named tuples have the fields, which are some."""
+    if kind is tuple:
+        return False
+    return all(one in (object, tuple) or bool(one.__flags__ & HEAP_TYPE) for one in mro(kind))
+
+
+# Attributes --------------------------------------------------------------------------------------------------------
+
+
+def attribute(reader: Reader, owner: Member, name: str) -> Item | Symbol:
+    """`owner.name`, which the caller takes where it is a symbol."""
+    outside, known = reader.outside, reader.outside.objects[owner.holder.slot]
+    if not _reads_plainly(outside, known.kind):
+        raise NotNativeError(f"the attribute {name} is not compiled yet")
+    found, member = class_member(outside.trace, known.kind, name)
+    if isinstance(found, TUPLE_FIELD):
+        outside.trace.look(member)
+    elif not is_slot(found):
+        if is_data_descriptor(outside.trace, found, member):
+            raise NotNativeError(f"the attribute {name} is not compiled yet")
+        if found is not ABSENT and _all_lack(known, name):
+            return _of_class(reader, owner, name, found, member)
+    return _loaded(reader, owner, _column(outside, known, name, found))
+
+
+def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
+    """`owner.name = item`."""
+    outside, known = reader.outside, reader.outside.objects[owner.holder.slot]
+    is_plain = uses_plain(outside.trace, known.kind, "__setattr__", object.__setattr__)
+    found, member = class_member(outside.trace, known.kind, name)
+    if not is_plain or (not is_slot(found) and is_data_descriptor(outside.trace, found, member)):
+        raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
+    column = _column(outside, known, name, found)
+    one, kind = either.known(conversions.number(reader.out, item)), outside.lists[column.slot].type
+    if one.type != kind:
+        raise NotNativeError(f"the attribute {name} of {known.name} changes its type", later=True)
+    elementwise.settle(reader)
+    _use(reader, known)
+    reader.writes(column)
+    reader.out.store(reader.array(column), owner.index, one.value)
+
+
+def getter(reader: Reader, owner: Member, name: str) -> types.FunctionType | None:
+    """The function of a property; None where the attribute is none."""
+    trace, kind = reader.outside.trace, reader.outside.objects[owner.holder.slot].kind
+    on_class = static_lookup(kind, name)
+    if type(on_class) is not property or type(on_class.fget) is not types.FunctionType:
+        return None
+    if not _reads_plainly(reader.outside, kind):
+        return None
+    _, symbol = class_member(trace, kind, name)
+    reader.outside.item(inner_function(trace, on_class, symbol, "fget"))
+    return on_class.fget
+
+
+def _reads_plainly(outside: Outside, kind: type) -> bool:
+    """Whether a class reads attributes as `object` does; guarded."""
+    plain = tuple if issubclass(kind, tuple) else object
+    own = vars(plain)["__getattribute__"]
+    return uses_plain(outside.trace, kind, "__getattribute__", own)
+
+
+def _all_lack(known: ObjectList, name: str) -> bool:
+    return all(_own(one, name) is _hook.NULL for one in known.value)
+
+
+def _own(item: object, name: str) -> Any:
+    """What an object has in its dict; NULL: nothing."""
+    try:
+        return _hook.own_value(item, name)
+    except LookupError:
+        raise NotNativeError(
+            f"the attribute {name} of an object with odd keys in its dict"
+        ) from None
+
+
+def _of_class(
+    reader: Reader, owner: Member, name: str, found: Any, member: Symbol
+) -> Item | Symbol:
+    """What the class has, and no item itself."""
+    known = reader.outside.objects[owner.holder.slot]
+    if type(found) is types.FunctionType:
+        reader.outside.item(member)
+        result: Item | Symbol = Bound(found, owner)
+    elif static_lookup(type(found), "__get__") is ABSENT:
+        result = member
+    else:
+        raise NotNativeError(f"the attribute {name} is not compiled yet")
+    known.lacked.add(name)
+    _use(reader, known)
+    doubt_no_member(reader, owner)
+    return result
+
+
+def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> ArrayKind:
+    """The array of what all items have as an attribute, in a slot or in their dicts."""
+    if name in known.columns:
+        return ArrayKind(known.columns[name])
+    text = f"the attribute {name} of {known.name}"
+    is_field = isinstance(found, TUPLE_FIELD)
+    try:
+        get = found.__get__ if is_field or is_slot(found) else None
+        values = [get(one) if get is not None else _own(one, name) for one in known.value]
+    except AttributeError:  # of an empty slot
+        values = [_hook.NULL]
+    if any(one is _hook.NULL for one in values):
+        raise NotNativeError(f"{text}: not all of them have it", later=True)
+    kind = common_item_kind(values)
+    if kind is None:
+        is_number = all(kind_of(one) is not None for one in values)
+        what = "numbers of several types" if is_number else "what are no numbers of one type"
+        raise NotNativeError(f"{text} is of {what}", later=True)
+    known.columns[name] = outside.column(known, f"{known.name}.{name}", values, kind)
+    if is_field:
+        known.fields[name] = field_text(found.__reduce__()[1][0])
+    return ArrayKind(known.columns[name])
+
+
+def _loaded(reader: Reader, owner: Member, column: ArrayKind) -> Number:
+    _use(reader, reader.outside.objects[owner.holder.slot])
+    type_, number = ELEMENTS[reader.dtype(column)], reader.array(column)
+    loaded = reader.out.op("load", type_, owner.index, attributes=(number,))
+    return Number(reader.item_kind(column), loaded)
+
+
+def _use(reader: Reader, known: ObjectList) -> None:
+    """The nest gets the list."""
+    reader.number(ArrayKind(known.source.register))
+
+
+# Items -------------------------------------------------------------------------------------------------------------
+
+
+def element(reader: Reader, container: Objects, key: Item) -> Member:
+    """`container[key]`."""
+    return Member(container.holder, views.index(reader, key))
+
+
+def length(reader: Reader, container: Objects) -> Number:
+    """`len(container)`."""
+    return reader.length(container.holder, 0)
+
+
+def doubt_no_member(reader: Reader, item: Member) -> None:
+    """Leave it to plain Python where there is no such item: who takes an attribute of it finds out."""
+    out = reader.out
+    there = reader.length(item.holder, 0).value
+    out.doubt_if(out.op("ige", I1, item.index, there))
+    out.doubt_if(out.op("ilt", I1, item.index, out.op("neg", I64, there)))
+
+
+def is_same(reader: Reader, left: Item, right: Item) -> Item | None:
+    """`left is right`, where one of them is an item of a list of objects; None: neither is."""
+    if not isinstance(left, Member):
+        left, right = right, left
+    if not isinstance(left, Member):
+        return None
+    if is_none(right):
+        return Known(False)
+    known = reader.outside.objects[left.holder.slot]
+    if isinstance(right, Thing) and type(right.value) is not known.kind:
+        return Known(False)
+    if isinstance(right, Thing):
+        _read_anew(reader, right, known)
+        known.is_apart = True  # so each call sees that the object is no item
+        return Known(False)
+    if not isinstance(right, Member) or right.holder != left.holder:
+        raise NotNativeError("it asks whether two objects are one, of which one is in a list")
+    known.is_apart = True  # one item has one index then
+    places = (_place(reader, one) for one in (left, right))
+    return Number(BOOL, reader.out.op("ieq", I1, *places))
+
+
+def _read_anew(reader: Reader, thing: Thing, known: ObjectList) -> None:
+    """Read the loop anew where an object is an item, too: so its local is one.
+
+    Raises:
+        MemberError: it is.
+        NotNativeError: it is, and is in no local.
+
+    """
+    if not _has(known.value, thing.value):
+        return
+    slot = thing.source.register
+    if slot >= len(reader.own.names) or slot in reader.tries.members:
+        raise NotNativeError(
+            f"an object in the list {known.name} is known by another name, too", later=True
+        )
+    raise MemberError((slot,))
+
+
+def is_equal(reader: Reader, left: Item, right: Item) -> Item | None:
+    """`left == right`, where that is whether they are one object; None: it is no such case."""
+    if not isinstance(left, Member) or not isinstance(right, Member):
+        return None
+    for one in (left, right):
+        kind = reader.outside.objects[one.holder.slot].kind
+        if not uses_plain(reader.outside.trace, kind, "__eq__", object.__eq__):
+            raise NotNativeError("it compares objects of a class with a method for that")
+    return is_same(reader, left, right)
+
+
+def _place(reader: Reader, item: Member) -> Value:
+    """The index of an item, from the first on."""
+    out = reader.out
+    doubt_no_member(reader, item)
+    behind = out.op("add", I64, item.index, reader.length(item.holder, 0).value)
+    is_from_end = out.op("ilt", I1, item.index, out.constant(I64, 0))
+    return out.op("select", I64, is_from_end, behind, item.index)
+
+
+# Locals that are items ---------------------------------------------------------------------------------------------
+
+
+def kind_of_local(outside: Outside, value: object, locals_: Iterable[int]) -> MemberKind | None:
+    """The kind of a local that is an item of a list that the loop goes over, or of one of some locals; or None."""
+    if not is_object(type(value)):
+        return None
+    for slot in locals_:
+        if slot not in outside.objects and _has(outside.state[slot], value):
+            outside.local(slot)
+    for register, known in outside.objects.items():
+        if _has(known.value, value):
+            return MemberKind(ArrayKind(register))
+    return None
+
+
+def _has(items: Any, value: object) -> bool:
+    return is_of_objects(items) and any(one is value for one in items)
+
+
+def variable(name: str) -> str:
+    """The variable of the index of a local that is an item, see `keeping.py`."""
+    return f"{name}[0]"
+
+
+def slot_of(outside: Outside, name: str, holder: ArrayKind, *, is_given: bool) -> MemberSlot:
+    """The nest's slot of a local that is an item."""
+    return MemberSlot(name, outside.objects[holder.slot].name, is_given=is_given)
+
+
+def give_back(reader: Reader, slot: int, kind: MemberKind) -> str:
+    """Put the index of an item that the frame gets into a variable; its name."""
+    name = variable(reader.own.names[slot])
+    place = _place(reader, Member(kind.holder, reader.out.get(name, I64)))
+    if reader.kinds.get(slot) != kind:
+        name = f"{name} of {reader.outside.objects[kind.holder.slot].name}"
+        reader.made_members[name] = kind.holder
+    _use(reader, reader.outside.objects[kind.holder.slot])
+    reader.out.set(name, place)
+    return name
+
+
+# The whole loop ----------------------------------------------------------------------------------------------------
+
+
+def checked(reader: Reader) -> tuple[int, ...]:
+    """See which lists must be apart; the registers of the objects that are no items, where some of both change.
+
+    Raises:
+        NotNativeError: they are not apart.
+        MemberError: an object that is in a local is an item, too.
+
+    """
+    outside = reader.outside
+    if not outside.objects:
+        return ()
+    things = outside.things
+    used = [one for register, one in outside.objects.items() if register in reader.used]
+    for one in used:
+        one.is_apart = one.is_apart or not reader.stored.isdisjoint(one.columns.values())
+    apart = [one for one in used if one.is_apart]
+    if not apart and not (used and outside.attributes.all_set):
+        return ()
+    for thing in things.values():
+        for one in used:
+            _read_anew(reader, thing, one)
+    own = [id(item) for one in apart for item in one.value]
+    others = {id(item) for one in used if not one.is_apart for item in one.value}
+    if len(set(own)) < len(own) or others.intersection(own):
+        names = ", ".join(one.name for one in used)
+        raise NotNativeError(
+            f"an object in the list {names} is there twice, or in another list",
+            later=True,
+        )
+    return (*things, *outside.dicts)
