@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from ufuse.frame_hook.arrays import converter, converting, making, reductions
+from ufuse.frame_hook.arrays import (
+    converter,
+    converting,
+    device_calls,
+    device_joining,
+    device_methods,
+    device_views,
+    making,
+    reductions,
+)
 from ufuse.frame_hook.library import (
     bisection,
     blind_writes,
@@ -33,7 +42,7 @@ from ufuse.frame_hook.operations import iterate
 
 MODULES = (
     variables, operators, displays, patterns, control, exceptions, functions,  # handlers
-    converter, converting, making, reductions, iterate,
+    converter, converting, making, reductions, iterate, device_methods, device_views, device_joining, device_calls,
     bisection, blind_writes, caches, container_methods, deque_methods, exception_methods, function_tools, heaps,
     introspection, lazy, lazy_tools, mapping_methods, numeric, object_methods, text,
 )  # fmt: skip

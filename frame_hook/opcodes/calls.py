@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, device_methods, devices
+from ufuse.frame_hook.arrays import arrays, device_indexing, device_kernels, device_methods, devices
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import instructions, slot_names
@@ -58,8 +58,14 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.types import ArrayType
 from ufuse.graph.typing import infer
-from ufuse.graph.typing.library import device_rule, is_device_function, is_device_gufunc
+from ufuse.graph.typing.library import (
+    device_rule,
+    is_device_function,
+    is_device_gufunc,
+    is_device_kernel,
+)
 
+FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
@@ -93,6 +99,10 @@ def call(
             if is_gufunc and (name := device_rule(function.value)) is not None:
                 interpreter.trace.guards.check("IDENTITY", function.source, function.value)
                 return device_methods.call_function(interpreter, name, arguments, keywords)
+            if function.source is not None and is_device_kernel(function.kind):
+                interpreter.trace.guards.check("IDENTITY", function.source, function.value)
+                kernel = function.value
+                return device_kernels.call_kernel(interpreter, kernel, arguments, keywords)
             method = classes.special_method(interpreter, function, "__call__")
             if method is not None:
                 return call(interpreter, method, arguments, keywords)
@@ -138,7 +148,7 @@ def _call_constant(
         return call_ufunc(interpreter, value, arguments, keywords)
     if is_device_function(type(value)):
         return devices.call_function(interpreter.trace, value, arguments, keywords)
-    if isinstance(value, types.FunctionType) and (name := device_rule(value)) is not None:
+    if isinstance(value, FUNCTIONS) and (name := device_rule(value)) is not None:
         return device_methods.call_function(interpreter, name, arguments, keywords)
     if isinstance(value, types.FunctionType):
         return _inline(interpreter, function, value, arguments, keywords)
@@ -207,6 +217,10 @@ def _call_method(
     given = (method.self, *arguments)
     if isinstance(method.self, DeviceArray):
         return device_methods.call_method(interpreter, method, arguments, keywords)
+    if isinstance(method.self, Constant) and is_device_function(type(method.self.value)):
+        if keywords:
+            raise GraphBreak("numpy-call", f"cupy.ufunc.{method.name} with keywords")
+        return device_indexing.call_at(interpreter.trace, method.self.value, arguments)
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
         name = f"ufunc.{method.name}"
         if name not in METHODS:

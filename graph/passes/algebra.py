@@ -210,6 +210,7 @@ def _same_view(node: Node, seen: Observed, builder: Builder) -> Node | None:
         "part": True,
         "diagonal": True,
         "retype": False,
+        "broadcast": False,
     }
     return None if changes[node.op.name] else array
 

@@ -75,21 +75,105 @@ def test_stores_before_and_behind(host: Host) -> None:
     assert compiled.stats.hits
 
 
-def test_other_keys_are_cupys(host: Host) -> None:
-    """Masks, several arrays, stores by places: CuPy runs them, and capture goes on behind."""
+KEYS = {
+    "mask": lambda x, i, b: x[b],
+    "mask of rows": lambda x, i, b: x[b[:, 0]],
+    "mask of columns": lambda x, i, b: x[:, b[0]],
+    "mask behind a slice": lambda x, i, b: x[1:, b[0]],
+    "two": lambda x, i, b: x[i, i],
+    "two that are broadcast": lambda x, i, b: x[i[:, None], i],
+    "a number before": lambda x, i, b: x[1, i],
+    "a number behind": lambda x, i, b: x[i, -1],
+    "behind a slice": lambda x, i, b: x[1:, i],
+    "before a slice": lambda x, i, b: x[i, 1::2],
+    "a new axis": lambda x, i, b: x[i, None],
+    "an ellipsis": lambda x, i, b: x[..., i],
+    "a list": lambda x, i, b: x[[0, -1, 2]],
+    "a list of columns": lambda x, i, b: x[:, [1, 0]],
+    "a place without axes": lambda x, i, b: x[i[0]],
+    "of a view": lambda x, i, b: x.T[i][:, i],
+    "of a stack": lambda x, i, b: (x[None] * x[:, None])[i, :, i],
+    "of a stack, together": lambda x, i, b: (x[None] * x[:, None])[:, i, i],
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_other_keys(host: Host, name: str) -> None:
+    """Masks, several arrays, lists, with slices and numbers beside them."""
+    cp, take = host.cupy, KEYS[name]
+    x, places = cp.asarray(RNG.normal(size=(4, 4))), cp.asarray([1, 3])
+    compiled = check(lambda x, i, b: take(x * 2, i, b) + 1, x, places, x > 0)
+    assert len(compiled.graphs) == 1
+    for array in (x.T, x[::-1]):
+        check(lambda x, i, b: take(x, i, b) * 1, array, places, array < 0.2)
+    check(lambda x, i, b: take(x, i, b) * 1, x, places, x > 100)
+
+
+def a_number(x: Any, i: Any, y: Any) -> None:
+    x[i] = 2.5
+
+
+def rows(x: Any, i: Any, y: Any) -> None:
+    x[i] = y[i] * 2
+
+
+def one_row(x: Any, i: Any, y: Any) -> None:
+    x[i] = y[0]
+
+
+def elements(x: Any, i: Any, y: Any) -> None:
+    x[i, i] = y[0, :2]
+
+
+def columns(x: Any, i: Any, y: Any) -> None:
+    x[:, i] = y[:, :2]
+
+
+def in_one_row(x: Any, i: Any, y: Any) -> None:
+    x[2, i] = 0.5
+
+
+def another_dtype(x: Any, i: Any, y: Any) -> None:
+    x[i] = (y * 3).astype("i4")[:2]
+
+
+STORES = [a_number, rows, one_row, elements, columns, in_one_row, another_dtype]
+
+
+@pytest.mark.parametrize("store", STORES, ids=lambda one: one.__name__)
+def test_stores_by_places(host: Host, store: Any) -> None:
+    """Into arguments and into new arrays, which are read behind."""
     cp = host.cupy
 
-    def others(x: Any, i: Any) -> Any:
-        y = x * 2
-        y[i] = 1
-        return y[y > 0], y[i, i], y[1:, i], y + 1
+    def stored(x: Any, i: Any, y: Any) -> Any:
+        z = x * 2
+        store(z, i, y)
+        store(x, i, y)
+        x += 1
+        return z + x, z
 
-    compiled = ufuse.compile(others)
-    x, places = cp.asarray(A[0]), cp.asarray([1, 3])
-    wanted = others(x, places)
     for _ in range(2):
-        assert all(map(same, compiled(x, places), wanted))
-    assert compiled.breaks
+        compiled = ufuse.compile(stored)
+        for array in (cp.asarray(RNG.normal(size=(4, 4))), cp.asarray(A[0, :4, :4], order="F")):
+            for _ in range(3):
+                given = [(array.copy(order="K"), cp.asarray([3, 1]), cp.ones((4, 4))) for _ in "ab"]
+                found, wanted = compiled(*given[0]), stored(*given[1])
+                assert all(map(same, found, wanted))
+                assert all(map(same, given[0], given[1]))
+        assert not compiled.breaks
+
+
+def test_adding_by_places(host: Host) -> None:
+    """`x[i] += y` reads, adds and stores, as in CuPy: equal places are added to once."""
+    cp = host.cupy
+
+    def added(x: Any, i: Any) -> Any:
+        y = x.copy()
+        y[i] += 1
+        y[i, 0] *= 2
+        return y
+
+    check(added, cp.asarray(A[0]), cp.asarray([1, 3]))
 
 
 def test_places_in_nothing(host: Host) -> None:
