@@ -46,7 +46,7 @@ ATOMIC = {"add": "iIlLfd", "subtract": "iI", "maximum": "iIlLfd", "minimum": "iI
 WRITING = (SORT, PUT, *(AT + name for name in ATOMIC))
 NONZERO = "_core._routines_indexing._ndarray_argwhere"
 TENSORDOT = "_core._routines_linalg.tensordot_core"
-EVERY, REAL, WHOLE, INEXACT = "?bBhHiIlLfdFD", "bBhHiIlLfd", "bBhHiIlL", "fdFD"
+EVERY, NUMBERS, REAL, INEXACT = "?bBhHiIlLfdFD", "bBhHiIlLfdFD", "bBhHiIlLfd", "fdFD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,16 @@ ROWS: dict[str, Row] = {
     "argpartition":       Row(REAL),
     "searchsorted":       Row(REAL),
     "digitize":           Row(REAL),
+    "convolve":           Row("fd", alike=True),
+    # transforms
+    "fft.fft":            Row(NUMBERS, layout=False),
+    "fft.ifft":           Row(NUMBERS, layout=False),
+    "fft.rfft":           Row(REAL, layout=False),
+    "fft.irfft":          Row(NUMBERS, layout=False),
+    "fft.fft2":           Row(NUMBERS, layout=False),
+    "fft.ifft2":          Row(NUMBERS, layout=False),
+    "fft.fftn":           Row(NUMBERS, layout=False),
+    "fft.ifftn":          Row(NUMBERS, layout=False),
     # repeating and choosing
     "repeat":             Row(EVERY),
     "pad":                Row(EVERY, ordered=True),

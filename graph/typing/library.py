@@ -40,7 +40,7 @@ RULED = """
     _core._routines_indexing._ndarray_argwhere _util.check_array broadcast_arrays get_array_module
     einsum trace partition argpartition searchsorted digitize repeat pad isin interp median percentile quantile
     average cov corrcoef ptp bincount unique histogram nansum nanprod nanmean nanvar nanstd nanmedian count_nonzero
-    nan_to_num
+    nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
 """.split()
 ASKING = frozenset(
     (*METHODS, *FUNCTIONS, *CREATORS, "where", *(name.rpartition(".")[2] for name in RULED))
