@@ -63,6 +63,7 @@ from ufuse.graph.typing.library import (
     is_device_function,
     is_device_gufunc,
     is_device_kernel,
+    numpys_counterpart,
 )
 
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
@@ -141,6 +142,9 @@ def _call_constant(
         found = special.of_instance(interpreter, value, arguments, keywords)
         if found is not None:
             return found
+    is_dispatcher = type(value).__name__ == "_ArrayFunctionDispatcher"
+    if is_dispatcher and arguments and _is_of_device(interpreter, arguments[0]):
+        return _call_cupys(interpreter, value, arguments, keywords)
     rule = BUILTINS.get(value) if _is_hashable(value) else None
     if rule is not None:
         return applied(rule, value, interpreter, arguments, keywords)
@@ -148,11 +152,12 @@ def _call_constant(
         return call_ufunc(interpreter, value, arguments, keywords)
     if is_device_function(type(value)):
         return devices.call_function(interpreter.trace, value, arguments, keywords)
-    if isinstance(value, FUNCTIONS) and (name := device_rule(value)) is not None:
+    is_known = isinstance(value, FUNCTIONS) or is_device_gufunc(type(value))
+    if is_known and (name := device_rule(value)) is not None:
         return device_methods.call_function(interpreter, name, arguments, keywords)
     if isinstance(value, types.FunctionType):
         return _inline(interpreter, function, value, arguments, keywords)
-    if type(value).__name__ == "_ArrayFunctionDispatcher":
+    if is_dispatcher:
         return _call_dispatcher(interpreter, value, value._implementation, arguments, keywords)
     if isinstance(value, type):
         return instances.instantiate(interpreter, value, arguments, keywords)
@@ -206,6 +211,28 @@ def _call_dispatcher(
     if isinstance(implementation, types.FunctionType):
         return _inline(interpreter, Constant(implementation), implementation, arguments, keywords)
     raise GraphBreak("numpy-call", name)
+
+
+def _is_of_device(interpreter: Interpreter, symbol: Symbol) -> bool:
+    """Whether it is an array of CuPy's, or a list that begins with one."""
+    symbol = interpreter.trace.look(symbol)
+    if isinstance(symbol, Tuple | List) and symbol.items:
+        symbol = interpreter.trace.look(symbol.items[0])
+    return isinstance(symbol, DeviceArray)
+
+
+def _call_cupys(
+    interpreter: Interpreter,
+    function: Any,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A function of NumPy's with arrays of CuPy's, which call CuPy's function of the same name."""
+    given = [interpreter.trace.look(one) for one in (*arguments, *keywords.values())]
+    found = numpys_counterpart(function)
+    if found is None or any(isinstance(one, Array) for one in given):
+        raise GraphBreak("numpy-call", f"numpy.{function.__name__} of CuPy's arrays")
+    return _call_constant(interpreter, Constant(found), found, arguments, keywords)
 
 
 def _call_method(
@@ -321,6 +348,8 @@ def call_ufunc(
     trace = interpreter.trace
     looked = [trace.look(a) for a in arguments]
     given = {name: trace.look(value) for name, value in keywords.items()}
+    if any(isinstance(one, DeviceArray) for one in looked):
+        return _call_cupys(interpreter, ufunc, looked, given)
     if ufunc is np.matmul and not given and len(looked) == 2:
         return arrays.matmul(trace, looked[0], looked[1], in_place=False)
     is_array = _asks_for_array(given.get("out"))

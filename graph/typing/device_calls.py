@@ -125,6 +125,9 @@ def _summed_dtype(dtype: np.dtype) -> np.dtype:
     return cupy().reduced_dtype(ops.OPS["reduce_add"], dtype)
 
 
+QUIET = frozenset(
+    ("arange", "linspace", "matmul", "dot", "sort", "argsort", "trace", "nan_to_num", NONZERO)
+)  # functions that raise for no values and no sizes that their types allow
 SUMMED = ("sum", "prod", "mean")  # methods with a dtype in which they add, or multiply
 SCANS = {"cumsum": ops.OPS["reduce_add"], "cumprod": ops.OPS["reduce_multiply"]}
 
@@ -175,6 +178,12 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     if not name.startswith(DEVICE_METHOD):
         return _function_on_device(inputs, attributes, facts)
     return _method_on_device(name.removeprefix(DEVICE_METHOD), inputs, attributes)
+
+
+def may_fail(name: str) -> bool:
+    """Whether a call of CuPy's may raise for operands that have a type."""
+    name = name.removeprefix(DEVICE_FUNCTION)
+    return name in ROWS and name not in QUIET
 
 
 def _array(operand: Operand) -> ArrayType:
@@ -415,7 +424,8 @@ def _picked(
             axis += 1
         else:
             raise CannotInfer("a key of other things than whole numbers and arrays")
-    if axis != len(source) or not places or (counted and len(places) > 1):
+    mixed = counted and sum(shape != () for shape in shapes) > 1  # a mask beside other arrays
+    if axis != len(source) or not places or mixed:
         raise CannotInfer("such a key")
     picked = broadcast(shapes, facts)
     are_together = places == list(range(places[0], places[-1] + 1))

@@ -399,6 +399,21 @@ def is_device_kernel(kind: type) -> bool:
     return found is not None and kind in (found.elementwise, found.reduction)
 
 
+def numpys_counterpart(function: Any) -> Any:
+    """CuPy's function that arrays of CuPy's call in place of one of NumPy's; None where there is none.
+
+    As `__array_ufunc__` and `__array_function__` of these arrays find it.
+    """
+    found = imported()
+    if found is None:
+        return None
+    if isinstance(function, np.ufunc):
+        return getattr(found.module, function.__name__, None)
+    words = (*str(function.__module__).split(".")[1:], function.__name__)
+    made = _found_in(found.module, ".".join(words))
+    return None if made is function else made
+
+
 def device_rule(function: Any) -> str | None:
     """The rule for a function of CuPy's that asks what no trace knows: "where", or its name."""
     if getattr(function, "__name__", None) not in ASKING or (found := imported()) is None:

@@ -200,3 +200,39 @@ def test_sums_up_to_each(host: Host, name: str) -> None:
         x = cp.asarray((abs(A) * 2).astype(dtype))
         check(lambda x: (function(x), function(x, axis=-1), getattr(x, name)(0)), x)
     check(lambda x: (function(x * 2, 1) + 1, function(x[0] + 1)), cp.asarray(A))
+
+
+def test_what_is_taken_twice_is_two_arrays(host: Host) -> None:
+    """Equal calls give memory of their own each, whether it is written or not."""
+    cp = host.cupy
+
+    def twice(x: Any, i: Any) -> Any:
+        a, b, c = x[i, 0], x[i, 0], x[x > 0]
+        d, e = x[x > 0], cp.array([1.0, 2.0])
+        f, g = cp.array([1.0, 2.0]), cp.sort(x)
+        h = cp.sort(x)
+        a[0] = 7
+        c += 1
+        e *= 2
+        return a, b, c, d, e, f, g, h
+
+    compiled = ufuse.compile(twice)
+    x, places = cp.asarray(A[0]), cp.asarray([1, 3])
+    wanted = twice(x, places)
+    for _ in range(3):
+        found = compiled(x, places)
+        assert all(map(same, found, wanted))
+        assert len({one.data.ptr for one in found}) == len(found)
+    assert not compiled.breaks
+
+
+def test_what_a_mask_picks_and_a_number_beside_it(host: Host) -> None:
+    """A mask with whole numbers is elements; with other arrays it is CuPy's."""
+    cp = host.cupy
+    x, rows = cp.asarray(A), cp.asarray([True, False, True, True, False])
+    check(lambda x, b: (x[b, 1] * 2, x[b, 1, 2], x[1:, b[:4], 0]), x, rows)
+    compiled = ufuse.compile(lambda x, b, i: x[b, i] * 2)
+    places = cp.asarray([0, 1, 3])
+    for _ in range(2):
+        assert same(compiled(x, rows, places), x[rows, places] * 2)
+    assert compiled.breaks
