@@ -86,9 +86,10 @@ def reduction_call(draft: Draft, node: Node, kernel: Any, keywords: dict[str, An
 
 
 def _writing_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
+    """A call that writes: CuPy raises before it does, and plain Python then says so."""
     slots = [_argument(draft, spec, node) for spec in node.attributes["arguments"]]
     named = {key: _argument(draft, spec, node) for key, spec in node.attributes["keywords"]}
-    return draft.call(function, *slots, node=node, **named)
+    return draft.call(partial(tried, function), *slots, node=node, **named)
 
 
 def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:

@@ -83,8 +83,7 @@ def _elementwise(trace: Trace, kernel: Any, arguments: Sequence[Symbol], keyword
         raise GraphBreak("numpy-call", f"{kernel.name} with these results")
     if target.path or any(node is inputs[-1] for node in inputs[:-1]):
         raise GraphBreak("numpy-call", f"{kernel.name} into a view, or over what it reads")
-    if target.buffer.frozen is not None:
-        raise target.buffer.frozen
+    devices.check_writable(trace, target)
     node = trace.graph.node(ops.CALL, tuple(inputs), {**attributes, "writes": (len(inputs) - 1,)})
     trace.graph.note_write(target.buffer)
     trace.graph.replace(target.buffer, trace.graph.node(ops.ITEM, (node,), {"index": 1}))

@@ -469,6 +469,14 @@ def _same_mask(mask: Node) -> Any:
     return mask.op.name, mask.inputs, tuple(mask.attributes.items())
 
 
+def check_writable(trace: Trace, array: DeviceArray) -> None:
+    """Guard that an array may be written by a call: no other argument lies in its memory."""
+    if array.buffer.frozen is not None:
+        raise array.buffer.frozen
+    if array.buffer.visible:
+        trace.arrays.check_writable(array.buffer)
+
+
 def write_whole(
     trace: Trace,
     name: str,
@@ -479,8 +487,7 @@ def write_whole(
     **more: Any,
 ) -> None:
     """A call of CuPy's that writes all of an array, its first argument."""
-    if array.buffer.frozen is not None:
-        raise array.buffer.frozen
+    check_writable(trace, array)
     attributes = {
         "function": name,
         "arguments": (0, *given),

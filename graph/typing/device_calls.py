@@ -297,6 +297,8 @@ def _function_on_device(inputs: tuple[Operand, ...], attributes: Attributes, fac
     made = call_type(on_host, {**attributes, "function": numpys}, facts)
     if isinstance(made, TupleType):
         return TupleType(tuple(_sent(one, row) for one in made.items))
+    if name == DEVICE_FUNCTION + "array" and isinstance(made, ArrayType) and not is_c_like(made):
+        raise CannotInfer("what is sent keeps its order of memory")
     return _sent(made, row)
 
 

@@ -292,3 +292,33 @@ def test_graphs_read_back(host: Host) -> None:
     again = ufuse.Graph.parse(text)
     assert str(again) == text
     assert again.source("cupy").count("arange") == source_of(compiled).count("arange") > 0
+
+
+def test_what_is_sent(host: Host) -> None:
+    """Numbers in lists, alone and computed, and arguments of NumPy's: new memory at each call."""
+    cp = host.cupy
+
+    def sent(x: Any, a: Any, s: float) -> Any:
+        b = cp.asarray(a)
+        b *= 2
+        return (
+            x[:2] * cp.array([1.0, s]),
+            cp.array([[1, 2], [3, 4]], dtype="f4") + x[0],
+            b,
+            cp.asarray(s) * x,
+            cp.array(3),
+        )
+
+    x = cp.asarray(RNG.normal(size=4))
+    for dtype in "?bBhiIlLfdFD":
+        a = (RNG.normal(size=(3, 4)) * 3).astype(dtype if dtype != "?" else "i4")
+        compiled = ufuse.compile(sent)
+        for s in (0.5, -1.25, 0.5):
+            for found, wanted in zip(compiled(x, a, s), sent(x, a, s), strict=True):
+                assert same(found, wanted)
+        assert not compiled.breaks
+    compiled = ufuse.compile(lambda a: cp.asarray(a) * 2)
+    for a in (np.asfortranarray(RNG.normal(size=(3, 4))), RNG.normal(size=(3, 4)).T):
+        for _ in range(2):
+            assert same(compiled(a), cp.asarray(a) * 2)
+    assert compiled.breaks

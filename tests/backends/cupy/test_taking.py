@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -236,3 +237,58 @@ def test_what_a_mask_picks_and_a_number_beside_it(host: Host) -> None:
     for _ in range(2):
         assert same(compiled(x, rows, places), x[rows, places] * 2)
     assert compiled.breaks
+
+
+def by_places(x: Any, y: Any, i: Any) -> Any:
+    x[i] = x[i] * 2
+    return y * 1
+
+
+def by_places_in_two_axes(x: Any, y: Any, i: Any) -> Any:
+    x[i, i] += 3
+    return y + x
+
+
+def sorted_here(x: Any, y: Any, i: Any) -> Any:
+    x.sort()
+    return y + i[0]
+
+
+def added_to(x: Any, y: Any, i: Any) -> Any:
+    host_module().add.at(x, i, 1.0)
+    return y * 2
+
+
+def put_into(x: Any, y: Any, i: Any) -> Any:
+    x.put(i, 5.0)
+    return y * x
+
+
+def host_module() -> Any:
+    """CuPy, which is imported when this is called."""
+    return sys.modules["cupy"]
+
+
+@pytest.mark.parametrize(
+    "store",
+    [by_places, by_places_in_two_axes, sorted_here, added_to, put_into],
+    ids=lambda f: f.__name__,
+)
+def test_what_calls_write_shows_in_another_argument(host: Host, store: Any) -> None:
+    """That arguments lie apart is guarded where one is written by a call of CuPy's, too."""
+    cp = host.cupy
+
+    def apart() -> tuple[Any, ...]:
+        return cp.asarray(A[0, :, :4]), cp.asarray(A[1, :, :4]), cp.asarray([3, 0, 1])
+
+    def together() -> tuple[Any, ...]:
+        x = cp.asarray(A[0, :, :4])
+        return x, x[::-1], cp.asarray([3, 0, 1])
+
+    for order in ((apart, together, apart), (together, apart, together)):
+        compiled = ufuse.compile(store)
+        for made in order:
+            for _ in range(2):
+                given = made(), made()
+                assert same(compiled(*given[0]), store(*given[1]))
+                assert all(map(same, given[0], given[1]))
