@@ -322,3 +322,29 @@ def test_what_is_sent(host: Host) -> None:
         for _ in range(2):
             assert same(compiled(a), cp.asarray(a) * 2)
     assert compiled.breaks
+
+
+@pytest.mark.parametrize("dtype", "FD")
+def test_complex_numbers(host: Host, dtype: str) -> None:
+    """Their parts are views, which may be written; arrays of them are stored and joined."""
+    cp = host.cupy
+
+    def parts(z: Any) -> Any:
+        w = z * 2
+        w[0] = z[1] * (1 + 2j)
+        w[1:].real[:, 0] = z[1:, 1].imag
+        w.imag[...] += 1
+        z[:, 1] = z[:, 0]
+        return (
+            w,
+            w.real * w.imag,
+            cp.concatenate([z, w]),
+            abs(z) ** 2,
+            z.conj() * w,
+            z.T.imag,
+            w.real,
+        )
+
+    check_in_place(
+        parts, cp.asarray((RNG.normal(size=(4, 3)) + 1j * RNG.normal(size=(4, 3))).astype(dtype))
+    )
