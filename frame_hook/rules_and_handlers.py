@@ -6,6 +6,7 @@ from ufuse.frame_hook.arrays import (
     converter,
     converting,
     device_calls,
+    device_indexing,
     device_joining,
     device_methods,
     device_views,
@@ -43,6 +44,7 @@ from ufuse.frame_hook.operations import iterate
 MODULES = (
     variables, operators, displays, patterns, control, exceptions, functions,  # handlers
     converter, converting, making, reductions, iterate, device_methods, device_views, device_joining, device_calls,
+    device_indexing,
     bisection, blind_writes, caches, container_methods, deque_methods, exception_methods, function_tools, heaps,
     introspection, lazy, lazy_tools, mapping_methods, numeric, object_methods, text,
 )  # fmt: skip

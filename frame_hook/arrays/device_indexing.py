@@ -185,7 +185,14 @@ def _write(trace: Trace, name: str, array: DeviceArray, parts: list[Symbol], val
     else:
         inputs.append(devices.filling(trace, value, array, sent=True))
     masks = [one for one in left if isinstance(one, DeviceArray) and _is_mask(one)]
-    more = {"length": devices.length_picked(trace, trace.graph.value(masks[0]))} if masks else {}
+    more = {}
+    if masks:
+        more["length"] = devices.length_picked(trace, trace.graph.value(masks[0]))
+        axes = array.type.ndim - masks[0].type.ndim + 1
+        if isinstance(value, DeviceArray) and value.type.ndim >= axes:
+            many = value.type.shape[-axes]
+            if str(many) != more["length"] and many != 1:
+                raise GraphBreak("index", "with a mask, to assign what it has not picked,")
     devices.write_whole(trace, name, array, (key, len(inputs) - 1), (), inputs[1:], **more)
 
 

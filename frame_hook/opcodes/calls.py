@@ -60,6 +60,7 @@ from ufuse.graph.types import ArrayType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.library import (
     device_rule,
+    imported,
     is_device_function,
     is_device_gufunc,
     is_device_kernel,
@@ -215,6 +216,8 @@ def _call_dispatcher(
 
 def _is_of_device(interpreter: Interpreter, symbol: Symbol) -> bool:
     """Whether it is an array of CuPy's, or a list that begins with one."""
+    if imported() is None:
+        return False  # nothing is read that the rules of NumPy's functions do not read
     symbol = interpreter.trace.look(symbol)
     if isinstance(symbol, Tuple | List) and symbol.items:
         symbol = interpreter.trace.look(symbol.items[0])

@@ -292,3 +292,33 @@ def test_what_calls_write_shows_in_another_argument(host: Host, store: Any) -> N
                 given = made(), made()
                 assert same(compiled(*given[0]), store(*given[1]))
                 assert all(map(same, given[0], given[1]))
+
+
+def test_values_that_a_mask_has_not_picked(host: Host) -> None:
+    """Their number is compared by CuPy, which raises where it is another."""
+    cp = host.cupy
+
+    def stored(x: Any, y: Any, v: Any) -> Any:
+        x[y > 0] = v
+        return x * 2
+
+    compiled = ufuse.compile(stored)
+    x, y = cp.zeros(6), cp.asarray([1.0, -1.0, 2.0, 3.0, -2.0, 0.5])
+    for v in (cp.arange(4.0), cp.arange(1.0), cp.arange(4.0)):
+        for _ in range(2):
+            assert same(compiled(x.copy(), y, v), stored(x.copy(), y, v))
+    with pytest.raises(ValueError) as plain:
+        stored(x.copy(), y, cp.arange(3.0))
+    with pytest.raises(ValueError) as ours:
+        compiled(x.copy(), y, cp.arange(3.0))
+    assert str(ours.value) == str(plain.value)
+
+    def picked_before(x: Any, y: Any) -> Any:
+        values = y[y > 0]
+        print(end="")  # a graph ends here
+        x[y > 0] = values
+        return x * 2
+
+    compiled = ufuse.compile(picked_before)
+    for _ in range(3):
+        assert same(compiled(x.copy(), y), picked_before(x.copy(), y))
