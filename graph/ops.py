@@ -59,9 +59,10 @@ INDEX     = Op("index",     1, Kind.VIEW)  # basic indexing, array result
 TRANSPOSE = Op("transpose", 1, Kind.VIEW)  # attribute axes
 RESHAPE   = Op("reshape",   1, Kind.VIEW)  # attribute shape; only where no copy is needed
 PART      = Op("part",      1, Kind.VIEW)  # attribute of: "real" or "imag", of complex numbers
-DIAGONAL  = Op("diagonal",  1, Kind.VIEW)  # attributes offset, axes, length: NumPy's, which is not written through
+DIAGONAL  = Op("diagonal",  1, Kind.VIEW)  # attributes offset, axes, length; NumPy's is not written through
 WINDOWS   = Op("windows",   1, Kind.VIEW)  # attributes widths, axes: parts that overlap, which are not written through
 RETYPE    = Op("retype",    1, Kind.VIEW)  # the same bytes as elements of attribute dtype, which has their size
+BROADCAST = Op("broadcast", 1, Kind.VIEW)  # attribute shape: repeats elements along new axes and those of length 1
 # CREATE; attributes shape, dtype, order (a tuple of axes, slowest first)
 EMPTY  = Op("empty",  0,    Kind.CREATE)
 ZEROS  = Op("zeros",  0,    Kind.CREATE)
@@ -102,7 +103,8 @@ REDUCTIONS: dict[str, Op] = {
     )
 }
 NAMED = (
-    INPUT, CONST, SIZE, CAST, WHERE, COPY, INDEX, TRANSPOSE, RESHAPE, PART, DIAGONAL, WINDOWS, RETYPE, EMPTY, ZEROS,
+    INPUT, CONST, SIZE, CAST, WHERE, COPY, INDEX, TRANSPOSE, RESHAPE, PART, DIAGONAL, WINDOWS, RETYPE, BROADCAST, EMPTY,
+    ZEROS,
     ONES, FULL, STORE, ELEMENT, SCALAR, CALL, ITEM, CHECK, LOOP, BRANCH,
 )  # fmt: skip
 OPS: dict[str, Op] = {op.name: op for op in NAMED} | UFUNCS | REDUCTIONS

@@ -20,6 +20,7 @@ from ufuse.backends.cupy.text import NUMPYS
 from ufuse.backends.planning.steps import Plan
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph.node import Graph
+from ufuse.graph.passes.dead import without_dead
 
 _last: WeakKeyDictionary[Graph, tuple[bool, Plan]] = WeakKeyDictionary()
 
@@ -28,7 +29,7 @@ def planned(graph: Graph, *, exact: bool) -> Plan:
     """The plan of a graph; the last one is kept while its graph lives, for who asks for the code of what was traced."""
     found = _last.get(graph)
     if found is None or found[0] is not exact:
-        found = exact, plan_of(graph, exact=exact)
+        found = exact, plan_of(without_dead(graph), exact=exact)
         _last.clear()
         _last[graph] = found
     return found[1]
@@ -63,7 +64,7 @@ class CupyBackend:
             if isinstance(made, str):
                 return on_host.BACKEND.compile(graph, options)
             return numpys.SendingProgram(made)
-        if not all(map(is_done, graph)):
+        if not all(map(is_done, without_dead(graph))):
             return _declined
         plan = planned(graph, exact=options.exact)
         return program_of(plan, graph.name) if why_not_run(plan) is None else _declined
@@ -75,7 +76,7 @@ class CupyBackend:
             if isinstance(made, str):
                 return f"the CPU runs this: {made}\n{on_host.BACKEND.source(graph)}"
             return listing(made.plan, graph.name, NUMPYS)
-        if not all(map(is_done, graph)):
+        if not all(map(is_done, without_dead(graph))):
             return "plain Python runs this: not all of it is for a GPU\n"
         return listing(planned(graph, exact=options.exact), graph.name)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import rules
+from ufuse.backends.cupy.calls import of_dtype
 from ufuse.backends.cupy.program import program_of
 from ufuse.backends.cupy.sending import PRODUCTS, Sent, dtypes_of, is_sent, sent, value_behind
 from ufuse.backends.cupy.statistics import as_reductions, with_inputs
@@ -68,7 +69,7 @@ def _call(draft: Draft, node: Node) -> int:
     if name is None:
         return rules.CALLS[Kind.CALL](draft, node)  # type: ignore[return-value]
     assert isinstance(node.type, ArrayType)
-    function = partial(rules.of_dtype, getattr(cupy, name), node.type.dtype)
+    function = partial(of_dtype, getattr(cupy, name), node.type.dtype)
     return draft.call(function, *map(draft.slot, node.inputs), node=node)
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from ufuse.backends.cupy.calls import call, method_call, reduction_call, tried
 from ufuse.backends.cupy.folds import fold_along
-from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.statistics import as_reductions
 from ufuse.backends.cupy.trees import tree_along
 from ufuse.backends.planning import planner
@@ -22,14 +19,9 @@ from ufuse.backends.planning.steps import Plan
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
-from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.infer import (
-    DEVICE_FUNCTION,
-    DEVICE_METHOD,
-    CannotInfer,
-    operand_of,
-    scalar_function,
-)
+from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
+from ufuse.graph.typing.counting import LENGTH
+from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
 from ufuse.graph.typing.library import cupy as library
 
 
@@ -53,6 +45,8 @@ def loop_of(node: Node) -> Loop | str:
 
 def fold_of(node: Node) -> Fold | str:
     """Of whole numbers any order gives CuPy's bits; else the order is that of CuPy's own kernel."""
+    if library().foreign_reduction(node.op) is not None:
+        return "it is a kernel of CuPy's that no kernel of ours has the place of"
     dtypes = [one.type.dtype for one in (node, node.inputs[0]) if isinstance(one.type, ArrayType)]
     if all(dtype.kind in "biu" for dtype in dtypes):
         found = fold_along(node)
@@ -63,6 +57,8 @@ def fold_of(node: Node) -> Fold | str:
 
 def any_fold_of(node: Node) -> Fold | str:
     """Rows and totals in an order of our own; along other axes in CuPy's."""
+    if library().foreign_reduction(node.op) is not None:
+        return fold_of(node)
     found = fold_along(node)
     return found if isinstance(found, Fold) else tree_along(node)
 
@@ -88,7 +84,10 @@ def _map(draft: Draft, node: Node) -> int:
 def _reduce(draft: Draft, node: Node) -> int:
     """A reduction by CuPy's own method, which may be one of a library that it finds."""
     keywords = {name: node.attributes[name] for name in ("axis", "keepdims")}
-    return _method(draft, node, METHODS[node.op.name], keywords)
+    kernel = library().foreign_reduction(node.op)
+    if kernel is not None:
+        return reduction_call(draft, node, kernel, keywords)
+    return method_call(draft, node, METHODS[node.op.name], keywords)
 
 
 METHODS = {
@@ -102,47 +101,6 @@ METHODS = {
     "reduce_argmax": "argmax",
     "reduce_argmin": "argmin",
 }
-
-
-def _call(draft: Draft, node: Node) -> int:
-    """A method of CuPy's arrays, or one of its functions."""
-    keywords = {name: value for name, (_, value) in node.attributes["keywords"]}
-    if not node.attributes["function"].startswith(DEVICE_METHOD):
-        return _function_call(draft, node, keywords)
-    name = node.attributes["function"].removeprefix(DEVICE_METHOD)
-    if name == "reshape":
-        slots = draft.slot(node.inputs[0]), draft.size(node.attributes["shape"])
-        return draft.call(library().array.reshape, *slots, node=node)
-    return _method(draft, node, name, keywords)
-
-
-def _function_call(draft: Draft, node: Node, keywords: dict[str, Any]) -> int:
-    assert isinstance(node.type, ArrayType)
-    name = node.attributes["function"].removeprefix(DEVICE_FUNCTION)
-    function = partial(of_dtype, getattr(library().module, name), node.type.dtype)
-    operands = [
-        draft.slot(node.inputs[one]) if isinstance(one, int) else draft.constant(one[1])
-        for one in node.attributes["arguments"]
-    ]
-    slots = {key: draft.constant(value) for key, value in keywords.items()}
-    return draft.call(function, *operands, node=node, **slots)
-
-
-def _method(draft: Draft, node: Node, name: str, keywords: dict[str, Any]) -> int:
-    assert isinstance(node.type, ArrayType)
-    function = partial(of_dtype, getattr(library().array, name), node.type.dtype)
-    slots = {key: draft.constant(value) for key, value in keywords.items()}
-    return draft.call(function, *map(draft.slot, node.inputs), node=node, **slots)
-
-
-def of_dtype(
-    function: Callable[..., Any], made: np.dtype, /, *operands: Any, **keywords: Any
-) -> Any:
-    """What a method gives, if it is of the dtype that the graph was made for."""
-    result = _tried(function, *operands, **keywords)
-    if result.dtype != made:
-        raise DoesNotFit
-    return result
 
 
 def _store(draft: Draft, node: Node) -> None:
@@ -177,18 +135,11 @@ def _scalar(draft: Draft, node: Node) -> int:
 
 
 def _on_numbers(function: Callable[..., Any], /, *operands: Any) -> Any:
-    return _tried(function, *operands)
-
-
-def _tried(function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
-    try:
-        return function(*operands, **keywords)
-    except Exception as error:
-        raise DoesNotFit from error
+    return tried(function, *operands)
 
 
 DONE = frozenset(
-    (Kind.MAP, Kind.VIEW, Kind.REDUCE, Kind.CALL, Kind.STORE, Kind.CREATE)
+    (Kind.MAP, Kind.VIEW, Kind.REDUCE, Kind.CALL, Kind.ITEM, Kind.STORE, Kind.CREATE)
 )  # on a device
 
 
@@ -198,8 +149,15 @@ def is_done(node: Node) -> bool:
         return True
     if node.op.kind is Kind.SCALAR:
         return all(isinstance(one.type, NumberType) for one in (node, *node.inputs))
-    on_device = isinstance(node.type, ArrayType) and bool(node.type.device)
-    return on_device and node.op.kind in DONE
+    if node.op is ops.CALL and node.attributes["function"] == LENGTH:
+        return _is_on_device(node.inputs[0].type)
+    return _is_on_device(node.type) and node.op.kind in DONE
+
+
+def _is_on_device(type_: Type) -> bool:
+    if isinstance(type_, TupleType):
+        return all(map(_is_on_device, type_.items))
+    return isinstance(type_, NothingType) or (isinstance(type_, ArrayType) and bool(type_.device))
 
 
 def transposed(array: Any, axes: tuple[int, ...]) -> Any:
@@ -214,13 +172,19 @@ def _reshaped(array: Any, shape: tuple[int, ...]) -> Any:
 CALLS: dict[Kind, Call] = {
     Kind.MAP: _map,
     Kind.REDUCE: _reduce,
-    Kind.CALL: _call,
+    Kind.CALL: call,
     Kind.STORE: _store,
     Kind.CREATE: create,
     Kind.SCALAR: _scalar,
     Kind.CHECK: Draft.check,
 }
-VIEW_CALLS = ViewCalls(transposed, _reshaped)
+
+
+def _spread(array: Any, shape: tuple[int, ...]) -> Any:
+    return library().module.broadcast_to(array, shape)
+
+
+VIEW_CALLS = ViewCalls(transposed, _reshaped, _spread)
 RULES = Rules(
     loop_of=loop_of,
     fold_of=fold_of,

@@ -52,6 +52,8 @@ METHODS = {
     for where in ("", "ndarray.")
 }
 RANGES = {"numpy.arange": "cupy.arange", "numpy.linspace": "cupy.linspace"}
+# What moves elements and computes none: CuPy's own calls.
+MOVING = frozenset("concatenate stack vstack hstack column_stack tile repeat roll pad".split())
 PRODUCTS = {"numpy.matmul": "matmul", "numpy.dot": "dot"}
 
 
@@ -262,6 +264,10 @@ def _call(node: Node, inputs: tuple[Node, ...]) -> Node:
         kinds = {one.type.dtype.char for one in inputs}  # type: ignore[union-attr]
         if len(kinds) == 1 and kinds <= {"f", "d"}:
             return Node(node.op, inputs, _device_type(node.type), given, node.location)
+    moving = name.removeprefix("numpy.").removeprefix("ndarray.")
+    if moving in MOVING and inputs and all(map(is_sent, inputs)):
+        attributes = {**given, "function": f"cupy.{moving}"}
+        return Node(node.op, inputs, _device_type(node.type), attributes, node.location)
     is_method = name in METHODS and operands[:1] == (0,) and is_sent(inputs[0])
     if not is_method or len(inputs) != 1 or set(keywords) - {"axis", "keepdims", "ddof"}:
         raise StaysOnHost(f"{name} is left to NumPy")

@@ -10,7 +10,8 @@ from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind, Op
 from ufuse.graph.passes.rewrite import Builder, rewritten
 from ufuse.graph.types import ArrayType
-from ufuse.graph.typing.infer import DEVICE_METHOD, CannotInfer
+from ufuse.graph.typing.device_calls import DEVICE_METHOD
+from ufuse.graph.typing.infer import CannotInfer
 from ufuse.graph.typing.library import cupy as library
 
 ROWS = {name: Op(f"reduce_{name}", 1, Kind.REDUCE) for name in ("mean", "argmax", "argmin")}
@@ -21,7 +22,7 @@ def as_reductions(graph: Graph, *, exact: bool) -> Graph:
 
     def visit(node: Node, builder: Builder) -> Node | None:
         name = node.attributes["function"] if node.op is ops.CALL else ""
-        if not name.startswith(DEVICE_METHOD) or len(node.inputs) != 1:
+        if not name.startswith(DEVICE_METHOD) or not isinstance(node.type, ArrayType):
             return None
         return _reduction(node, name.removeprefix(DEVICE_METHOD), builder, exact=exact)
 

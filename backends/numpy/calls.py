@@ -22,7 +22,7 @@ from ufuse.graph.typing.calls import function_named
 from ufuse.graph.typing.counting import MASKED
 from ufuse.graph.typing.infer import scalar_function
 
-VIEW_CALLS = ViewCalls(np.ndarray.transpose, np.ndarray.reshape)
+VIEW_CALLS = ViewCalls(np.ndarray.transpose, np.ndarray.reshape, np.broadcast_to)
 # What takes NumPy several times as long, by branches that no processor foresees.
 OURS: dict[str, Callable[..., Any]] = {
     MASKED: _tiles.chosen,

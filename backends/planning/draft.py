@@ -22,10 +22,11 @@ from ufuse.graph.typing.infer import view_through
 
 @dataclass(frozen=True, slots=True)
 class ViewCalls:
-    """The library's functions that make views: `transpose(array, axes)` and `reshape(array, shape)`."""
+    """The library's functions that make views, each of an array and of axes or a shape."""
 
     transpose: Callable[..., Any]
     reshape: Callable[..., Any]
+    broadcast: Callable[..., Any]
 
 
 class Draft:
@@ -196,6 +197,9 @@ class Draft:
             return self.call(sliding_window_view, slot, widths, axes)
         if name == "retype":
             return self.call(methodcaller("view", attributes["dtype"]), slot)
+        if name == "broadcast":
+            shape = self.size(tuple(attributes["shape"]))
+            return self.call(self.view_calls.broadcast, slot, shape)
         return self.call(self.view_calls.reshape, slot, self.size(tuple(attributes["shape"])))
 
     # Keys and sizes

@@ -33,6 +33,7 @@ from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, TupleType, Type, c_order
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.calls import makes_length, may_fail
+from ufuse.graph.typing.device_calls import DEVICE_METHOD
 from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
@@ -573,7 +574,7 @@ def reshape(trace: Trace, array: OneArray, shape: Sequence[Symbol]) -> Symbol:
         if str(refusal) != "this reshape copies":
             raise GraphBreak("layout", f"a reshape ({refusal})") from None
         if isinstance(array, DeviceArray):
-            return _reshaped_copy(trace, array, final)
+            return reshaped_copy(trace, array, final, "reshape")
         copy = trace.graph.node(ops.COPY, (trace.graph.value(array),), {"order": "C"})
         fresh = trace.graph.fresh(copy)
         assert isinstance(fresh, type(array))
@@ -581,10 +582,10 @@ def reshape(trace: Trace, array: OneArray, shape: Sequence[Symbol]) -> Symbol:
     return trace.graph.view(array, ops.RESHAPE, {"shape": final})
 
 
-def _reshaped_copy(trace: Trace, array: DeviceArray, shape: tuple[Size, ...]) -> Symbol:
+def reshaped_copy(trace: Trace, array: DeviceArray, shape: tuple[Size, ...], method: str) -> Symbol:
     """A copy of another shape, by CuPy's own call: NumPy's is a view of a copy, CuPy's has memory of its own."""
     attributes = {
-        "function": infer.DEVICE_METHOD + "reshape",
+        "function": DEVICE_METHOD + method,
         "arguments": (0,),
         "keywords": (),
         "shape": shape,

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, devices
+from ufuse.frame_hook.arrays.device_rules import (
+    FUNCTIONS,
+    METHODS,
+    array_argument,
+    known,
+    method,
+)
 from ufuse.frame_hook.arrays.making import check_bytes, shape_argument
 from ufuse.frame_hook.arrays.reductions import axes_argument, dtype_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.interpreter.rules import applied
+from ufuse.frame_hook.objects.values import is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import ArrayMethod, Constant, DeviceArray, List, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import (
+    ArrayMethod,
+    Constant,
+    DeviceArray,
+    List,
+    Number,
+    Symbol,
+    Tuple,
+)
+from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops
 from ufuse.graph.node import Node
-from ufuse.graph.typing.infer import DEVICE_METHOD, SCANS, STATISTICS
-from ufuse.graph.typing.library import CREATORS, CUDA
+from ufuse.graph.size import Size
+from ufuse.graph.types import NumberType
+from ufuse.graph.typing.device_calls import DEVICE_METHOD, SCANS, STATISTICS, SUMMED
+from ufuse.graph.typing.library import CREATORS, CUDA, cupy
+from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
 
 REDUCTIONS = {
@@ -25,8 +46,13 @@ REDUCTIONS = {
 }  # fmt: skip
 WITHOUT_IDENTITY = frozenset("max min amax amin argmax argmin".split())  # of nothing they raise
 RANGES = ("arange", "linspace")
-SORTED = ("sort", "argsort")
 WAITING = frozenset("get item tolist tobytes".split())  # what is read is on the host
+ZERO, NONE = Constant(0), Constant(None)
+PARAMETERS = {
+    **dict.fromkeys(("sum", "prod", "mean"), ("axis", "dtype", "out", "keepdims")),
+    **dict.fromkeys(("var", "std"), ("axis", "dtype", "out", "ddof", "keepdims")),
+    **dict.fromkeys(("argmax", "argmin"), ("axis", "dtype", "out", "keepdims")),
+}
 Given = Mapping[str, Symbol]
 
 
@@ -34,6 +60,11 @@ def call_function(
     interpreter: Interpreter, name: str, arguments: Sequence[Symbol], keywords: Given
 ) -> Symbol:
     """A call of one of CuPy's functions, by the name of the method that it calls."""
+    if name in FUNCTIONS:
+        return applied(FUNCTIONS[name], f"cupy.{name}", interpreter, arguments, keywords)
+    if name == "where" and len(arguments) == 1 and not keywords:
+        condition = array_argument(interpreter, arguments[0], "where")
+        return applied(METHODS["nonzero"], "cupy.ndarray.nonzero", interpreter, (condition,), {})
     if name == "where":
         return devices.where(interpreter.trace, arguments, keywords)
     if name in CREATORS:
@@ -54,8 +85,11 @@ def _created(
     """A new array in C order: of a shape, or (`…_like`) of an array's."""
     trace, what = interpreter.trace, f"cupy.{name}"
     plain, of = name.removesuffix("_like"), "a" if name.endswith("_like") else "shape"
-    names = (of, "fill_value", "dtype") if plain == "full" else (of, "dtype")
+    keywords = {key: one for key, one in keywords.items() if not is_none(trace.look(one))}
+    names = (of, "fill_value", "dtype", "order") if plain == "full" else (of, "dtype", "order")
     given = dict(zip(names, arguments, strict=False)) | dict(keywords)
+    if "order" in given and arrays.plain(trace, given["order"]) not in ("C", *["K"] * (of == "a")):
+        raise GraphBreak("layout", f"{what} in another order")
     if len(given) != len(arguments) + len(keywords) or set(given) - set(names) or of not in given:
         raise GraphBreak("numpy-call", f"{what} with these arguments")
     dtype = dtype_argument(interpreter, given.get("dtype"))
@@ -66,15 +100,42 @@ def _created(
         shape, dtype = like.type.shape, dtype or like.type.dtype
     else:
         shape = shape_argument(interpreter, given["shape"])
-    value = trace.look(given["fill_value"]) if "fill_value" in given else None
-    inputs: tuple[Node, ...] = ()
-    if value is not None:
-        number = devices.stored_number(value, dtype)
-        dtype, inputs = dtype or np.array(number).dtype, (trace.graph.constant(number),)
-    dtype = dtype or np.dtype(float)
+    value: Symbol | None = trace.look(given["fill_value"]) if "fill_value" in given else None
+    if isinstance(value, DeviceArray):
+        whole = new(interpreter, "empty", shape, dtype or value.type.dtype)
+        devices.assign(trace, whole, value)
+        return whole
+    if value is None:
+        return new(interpreter, plain, shape, dtype or np.dtype(float))
+    dtype = dtype or _dtype_of_number(value)
+    return new(interpreter, plain, shape, dtype, devices.stored_number(trace, value, dtype))
+
+
+def _dtype_of_number(value: Symbol) -> np.dtype | None:
+    """What NumPy makes of a number: of Python's, as no other is stored."""
+    if isinstance(value, Constant):
+        return np.array(value.value).dtype if type(value.value) in NUMBERS.values() else None
+    kind = value.node.type if isinstance(value, Number) else None
+    return np.dtype(NUMBERS[kind.kind]) if isinstance(kind, NumberType) else np.dtype(int)
+
+
+def new(
+    interpreter: Interpreter,
+    name: str,
+    shape: tuple[Size, ...],
+    dtype: np.dtype | None,
+    value: Node | None = None,
+) -> DeviceArray:
+    """A new array in C order: "empty", "zeros", "ones" or "full"."""
+    if dtype is None:
+        raise GraphBreak("numpy-call", f"cupy.{name} with such a value")
     check_bytes(interpreter, shape, dtype)
     attributes = {"shape": shape, "dtype": dtype, "order": None, "device": CUDA}
-    return trace.graph.fresh(trace.graph.node(ops.OPS[plain], inputs, attributes, may_raise=True))
+    inputs = () if value is None else (value,)
+    graph = interpreter.trace.graph
+    made = graph.fresh(graph.node(ops.OPS[name], inputs, attributes, may_raise=True))
+    assert isinstance(made, DeviceArray)
+    return made
 
 
 def call_method(
@@ -82,8 +143,6 @@ def call_method(
 ) -> Symbol:
     """A call of a method of an array."""
     assert isinstance(method.self, DeviceArray)
-    if method.name == "sort":
-        raise GraphBreak("numpy-call", "cupy.ndarray.sort in place")
     return _called(interpreter, method.name, method.self, arguments, keywords)
 
 
@@ -102,11 +161,9 @@ def _called(
         return _scanned(interpreter, name, array, arguments, keywords)
     if name == "dot":
         return _product(interpreter, name, (array, *arguments), keywords)
-    if name in SORTED:
-        return _sorted(interpreter, name, array, arguments, keywords)
-    rule = RULES.get(name)
-    if rule is not None and not keywords:
-        return rule(interpreter, array, arguments)
+    if name in METHODS:
+        given = (array, *arguments)
+        return applied(METHODS[name], f"cupy.ndarray.{name}", interpreter, given, keywords)
     if name in WAITING:
         raise GraphBreak(
             "numpy-call", f"cupy.ndarray.{name}, at which the host waits for the device,"
@@ -123,10 +180,14 @@ def _reduced(
 ) -> Symbol:
     """One number for each part of an array, by CuPy's own function."""
     trace, what = interpreter.trace, f"cupy.ndarray.{name}"
-    given = dict(zip(("axis",), arguments, strict=False)) | dict(keywords)
-    known = {"axis", "keepdims", "ddof"} if name in ("var", "std") else {"axis", "keepdims"}
-    if len(arguments) > 1 or set(given) - known or (arguments and "axis" in keywords):
+    names = PARAMETERS.get(name, ("axis", "out", "keepdims"))
+    given = dict(zip(names, arguments, strict=False)) | dict(keywords)
+    if len(given) != len(arguments) + len(keywords) or set(given) - set(names):
         raise GraphBreak("numpy-call", f"{what} with these arguments")
+    out = given.pop("out", NONE)
+    dtype = dtype_argument(interpreter, given.pop("dtype", None))
+    if not is_none(trace.look(out)) or (dtype is not None and name not in SUMMED):
+        raise GraphBreak("numpy-call", f"{what} with out= or dtype=")
     plain = {key: arrays.plain(trace, symbol) for key, symbol in given.items()}
     axis = None if plain.get("axis") is None else given["axis"]
     axes = axes_argument(interpreter, axis, array.type.ndim)
@@ -135,7 +196,7 @@ def _reduced(
         raise GraphBreak("numpy-call", f"{what} with these arguments")
     _refuse_nothing(interpreter, name, array, axes)
     value = trace.graph.value(array)
-    if name in REDUCTIONS:
+    if name in REDUCTIONS and dtype is None:
         op = ops.OPS[f"reduce_{REDUCTIONS[name]}"]
         attributes = {"axis": axes, "keepdims": keepdims, "dtype": None}
         return trace.graph.fresh(trace.graph.node(op, (value,), attributes))
@@ -145,6 +206,8 @@ def _reduced(
     named: list[tuple[str, Any]] = [("axis", plain.get("axis")), ("keepdims", keepdims)]
     if name in ("var", "std"):
         named.append(("ddof", ddof))
+    if dtype is not None:
+        named.append(("dtype", dtype))
     call = {
         "function": DEVICE_METHOD + name,
         "arguments": (0,),
@@ -196,8 +259,9 @@ def _scanned(
     keywords: Given,
 ) -> Symbol:
     """Sums or products of all elements up to each."""
-    if not is_c_like(array.type):
-        raise GraphBreak("layout", f"cupy.ndarray.{name} of an array that is not in C order")
+    keywords = {
+        key: one for key, one in keywords.items() if not is_none(interpreter.trace.look(one))
+    }
     axis = _axis_given(interpreter, name, arguments, keywords)
     return devices.method_call(interpreter.trace, name, (array,), axis)
 
@@ -207,6 +271,9 @@ def _range(
 ) -> Symbol:
     """Numbers at equal distances, by CuPy's own function."""
     trace, keywords = interpreter.trace, dict(keywords)
+    for key, default in (("retstep", False), ("axis", 0), ("dtype", None)):
+        if key in keywords and _is_default(trace, keywords[key], default):
+            del keywords[key]
     if name == "linspace" and "num" in keywords and len(arguments) == 2:
         arguments = (*arguments, keywords.pop("num"))
     if set(keywords) - {"dtype", "endpoint"} or not all(
@@ -223,6 +290,13 @@ def _range(
     return made
 
 
+def _is_default(trace: Trace, symbol: Symbol, default: Any) -> bool:
+    read = trace.look(symbol)
+    return (
+        isinstance(read, Constant) and type(read.value) is type(default) and read.value == default
+    )
+
+
 def _product(
     interpreter: Interpreter, name: str, operands: Sequence[Symbol], keywords: Given
 ) -> Symbol:
@@ -233,72 +307,107 @@ def _product(
     return devices.function_call(interpreter.trace, name, looked)
 
 
-def _sorted(
+@method("astype")
+def _astype(
     interpreter: Interpreter,
-    name: str,
-    array: DeviceArray,
-    arguments: Sequence[Symbol],
-    keywords: Given,
+    a: Symbol,
+    /,
+    dtype: Symbol,
+    order: Symbol | None = None,
+    *,
+    copy: Symbol | None = None,
 ) -> Symbol:
-    """What is sorted along the last axis, or its places, by CuPy's own function."""
-    given = [*arguments, *keywords.values()]
-    axis = -1 if not given else arrays.plain(interpreter.trace, given[0])
-    ndim = array.type.ndim
-    if len(given) > 1 or set(keywords) - {"axis"} or axis not in (-1, ndim - 1) or not ndim:
-        raise GraphBreak("numpy-call", f"cupy.{name} with these arguments")
-    if not is_c_like(array.type) or type(axis) is not int:
-        raise GraphBreak("layout", f"cupy.{name} of an array that is not in C order")
-    return devices.function_call(interpreter.trace, name, (array,), {"axis": axis})
-
-
-def _astype(interpreter: Interpreter, array: DeviceArray, arguments: Sequence[Symbol]) -> Symbol:
-    dtype = dtype_argument(interpreter, arguments[0]) if len(arguments) == 1 else None
-    if dtype is None:
+    trace, array = interpreter.trace, array_argument(interpreter, a, "ndarray.astype")
+    wanted = dtype_argument(interpreter, dtype)
+    if wanted is None or known(trace, order, "K") not in ("K", "C"):
         raise GraphBreak("numpy-call", "cupy.ndarray.astype with these arguments")
-    return devices.cast(interpreter.trace, array, dtype)
+    if known(trace, order, "K") == "C" and not is_c_like(array.type):
+        raise GraphBreak("layout", "cupy.ndarray.astype to another order")
+    if wanted == array.type.dtype and not known(trace, copy, default=True):
+        return array
+    return devices.cast(trace, array, wanted)
 
 
-def _copy(interpreter: Interpreter, array: DeviceArray, arguments: Sequence[Symbol]) -> Symbol:
-    if arguments:
-        raise GraphBreak("numpy-call", "cupy.ndarray.copy with an order")
-    graph = interpreter.trace.graph
-    return graph.fresh(graph.node(ops.COPY, (graph.value(array),), {"order": "C"}))
+@method("copy")
+def _copy(interpreter: Interpreter, a: Symbol, /, order: Symbol | None = None) -> Symbol:
+    trace, array = interpreter.trace, array_argument(interpreter, a, "ndarray.copy")
+    if known(trace, order, "C") not in ("C", *["K"] * is_c_like(array.type)):
+        raise GraphBreak("numpy-call", "cupy.ndarray.copy in another order")
+    return copied(trace, array)
 
 
-def _reshape(interpreter: Interpreter, array: DeviceArray, shape: Sequence[Symbol]) -> Symbol:
-    sizes = [interpreter.trace.look(size) for size in shape]
+def copied(trace: Trace, array: DeviceArray) -> DeviceArray:
+    """New memory in C order."""
+    node = trace.graph.node(ops.COPY, (trace.graph.value(array),), {"order": "C"})
+    made = trace.graph.fresh(node)
+    assert isinstance(made, DeviceArray)
+    return made
+
+
+@method("reshape")
+def _reshape(
+    interpreter: Interpreter, a: Symbol, /, *shape: Symbol, order: Symbol | None = None
+) -> Symbol:
+    trace, array = interpreter.trace, array_argument(interpreter, a, "ndarray.reshape")
+    if known(trace, order, "C") != "C":
+        raise GraphBreak("layout", "cupy.ndarray.reshape in another order")
+    sizes = [trace.look(size) for size in shape]
     if len(sizes) == 1 and isinstance(sizes[0], Tuple | List):
         sizes = list(sizes[0].items)
-    return arrays.reshape(interpreter.trace, array, sizes)
+    return arrays.reshape(trace, array, sizes)
 
 
-def _ravel(interpreter: Interpreter, array: DeviceArray, arguments: Sequence[Symbol]) -> Symbol:
-    if arguments or not is_c_like(array.type):
-        raise GraphBreak("layout", "cupy.ndarray.ravel that may copy")
-    return _reshape(interpreter, array, (Constant(-1),))
+@method("fill")
+def _fill(interpreter: Interpreter, a: Symbol, /, value: Symbol) -> Symbol:
+    array = array_argument(interpreter, a, "ndarray.fill")
+    read = interpreter.trace.look(value)
+    if isinstance(read, DeviceArray):
+        raise GraphBreak("numpy-call", "cupy.ndarray.fill with what the host looks at")
+    devices.assign(interpreter.trace, array, read)
+    return Constant(None)
 
 
-def _transpose(interpreter: Interpreter, array: DeviceArray, axes: Sequence[Symbol]) -> Symbol:
-    items = [interpreter.trace.look(axis) for axis in axes]
-    if len(items) == 1 and isinstance(items[0], Tuple | List):
-        items = list(items[0].items)
-    if not items:
-        turned = tuple(range(array.type.ndim - 1, -1, -1))
-        return interpreter.trace.graph.view(array, ops.TRANSPOSE, {"axes": turned})
-    values = Constant(tuple(arrays.plain(interpreter.trace, item) for item in items))
-    order = axes_argument(interpreter, values, array.type.ndim)
-    if order is None or len(order) != array.type.ndim:
-        raise GraphBreak("eager-raises", "ValueError: axes don't match array")
-    return interpreter.trace.graph.view(array, ops.TRANSPOSE, {"axes": order})
+@method("conj", "conjugate")
+def _conjugate(interpreter: Interpreter, a: Symbol, /) -> Symbol:
+    array = array_argument(interpreter, a, "ndarray.conj")
+    if array.type.dtype.kind != "c":
+        return array
+    return devices.elementwise(interpreter.trace, ops.UFUNCS["conjugate"], (array,))
 
 
-Rule = Callable[[Interpreter, DeviceArray, Sequence[Symbol]], Symbol]
-# fmt: off
-RULES: dict[str, Rule] = {
-    "astype":    _astype,
-    "copy":      _copy,
-    "ravel":     _ravel,
-    "reshape":   _reshape,
-    "transpose": _transpose,
-}
-# fmt: on
+@method("clip")
+def _clip(
+    interpreter: Interpreter,
+    a: Symbol,
+    /,
+    min: Symbol | None = None,  # noqa: A002  CuPy's names
+    max: Symbol | None = None,  # noqa: A002
+    out: Symbol | None = None,
+) -> Symbol:
+    """`a.clip(min, max)`: a bound that is not given is the least, or the largest of the dtype, or infinite."""
+    trace, array = interpreter.trace, array_argument(interpreter, a, "ndarray.clip")
+    dtype = array.type.dtype
+    given: list[Symbol] = [array]
+    for symbol, name in ((min, "min"), (max, "max")):
+        if symbol is not None and not is_none(trace.look(symbol)):
+            given.append(symbol)
+        elif dtype.kind == "f":
+            given.append(Constant(dtype.type("-inf" if name == "min" else "inf")))
+        elif dtype.kind in "iu":
+            given.append(Constant(int(getattr(np.iinfo(dtype), name))))
+        else:
+            raise GraphBreak("numpy-call", "cupy.ndarray.clip of such an array")
+    named = {} if out is None else {"out": out}
+    return devices.call_function(trace, cupy().clip, given, named)
+
+
+@method("round")
+def _round(
+    interpreter: Interpreter, a: Symbol, /, decimals: Symbol = ZERO, out: Symbol | None = None
+) -> Symbol:
+    trace, array = interpreter.trace, array_argument(interpreter, a, "ndarray.round")
+    places = known(trace, decimals)
+    if type(places) is not int or (places < 0 and array.type.dtype.kind in "iu"):
+        raise GraphBreak("numpy-call", "cupy.ndarray.round with these arguments")
+    named = {} if out is None else {"out": out}
+    return devices.call_function(trace, cupy().round, (array, decimals), named)

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
+    Array,
     ArrayMethod,
     Constant,
     DeviceArray,
     Integer,
+    List,
     Number,
     Symbol,
     Tuple,
@@ -23,9 +26,10 @@ from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
-from ufuse.graph.types import ArrayType, NumberType, Span
-from ufuse.graph.typing.infer import DEVICE_FUNCTION, DEVICE_METHOD
+from ufuse.graph.types import ArrayType, NumberType, TupleType
+from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, DEVICE_METHOD, KERNEL, UFUNC
 from ufuse.graph.typing.library import CUDA, cupy
+from ufuse.graph.typing.shapes import is_c_like, is_f_like
 
 # The functions that CuPy's `**` calls for some exponents, which are Python's numbers.
 FAST_POWERS = {
@@ -62,9 +66,21 @@ def elementwise(trace: Trace, op: Op, operands: Sequence[Symbol]) -> Symbol:
 
 
 def _elementwise_node(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:
-    assert op is ops.WHERE or op.ufunc is not None
+    if not any(isinstance(node.type, ArrayType) and node.type.device for node in nodes):
+        return _of_numbers(trace, op, nodes)
     may_raise = op.ufunc is None or arrays.may_raise(op.ufunc.__name__, nodes)
     return trace.graph.node(op, nodes, may_raise=may_raise)
+
+
+def _of_numbers(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:
+    """An elementwise function of numbers gives an array without axes, by CuPy's own call."""
+    attributes = {
+        "function": UFUNC + op.name,
+        "arguments": tuple(range(len(nodes))),
+        "keywords": (),
+        "device": CUDA,
+    }
+    return trace.graph.node(ops.CALL, nodes, attributes, may_raise=True)
 
 
 def operator(trace: Trace, name: str, *operands: Symbol) -> Symbol:
@@ -76,8 +92,6 @@ def operator(trace: Trace, name: str, *operands: Symbol) -> Symbol:
 
 def in_place(trace: Trace, name: str, target: DeviceArray, other: Symbol) -> Symbol:
     """`target op= other`, which is CuPy's function with `out=target`."""
-    if name == "power":
-        raise GraphBreak("operator", "**= of CuPy's arrays")
     return store_result(trace, ops.UFUNCS[name], (target, other), target)
 
 
@@ -90,78 +104,109 @@ def store_result(trace: Trace, op: Op, operands: Sequence[Symbol], target: Devic
         raise GraphBreak("eager-raises", f"a result of {kind.dtype} for {target.type.dtype}")
     if len(kind.shape) > target.type.ndim:
         raise GraphBreak("eager-raises", "the result does not fit the output array")
-    _store(trace, target, value)
+    store(trace, target, value)
     return target
 
 
-def store_item(trace: Trace, array: DeviceArray, key: Symbol, value: Symbol) -> None:
-    """`array[key] = value`, with slices, whole numbers, new axes and an ellipsis."""
-    mask = trace.look(key)
-    if isinstance(mask, DeviceArray) and mask.type.dtype.kind == "b":
-        _store_where(trace, array, mask, trace.look(value))
-        return
-    target, value = item(trace, array, key), trace.look(value)
+def assign(trace: Trace, target: DeviceArray, value: Symbol) -> None:
+    """`target[...] = value`: an array, cast where it has another dtype, or a number."""
     if isinstance(value, DeviceArray):
         if value.buffer is target.buffer and value.path == target.path:
             if target.buffer.visible:
                 trace.arrays.check_writable(target.buffer)
             return  # the store at the end of `a[i] += x`
-        if not np.can_cast(value.type.dtype, target.type.dtype, "same_kind"):
-            raise GraphBreak("numpy-call", "an assignment to an array of CuPy's that casts")
-        _store(trace, target, trace.graph.value(value))
+        if value.type.dtype.kind == "c" and target.type.dtype.kind != "c":
+            raise GraphBreak("numpy-call", "an assignment that discards imaginary parts")
+        store(trace, target, trace.graph.value(value))
         return
-    _store(trace, target, trace.graph.constant(stored_number(value, target.type.dtype)))
+    store(trace, target, filling(trace, value, target))
 
 
-def _store_where(trace: Trace, target: DeviceArray, mask: DeviceArray, value: Symbol) -> None:
-    """`target[mask] = number`: one pass in which the other elements keep what they have; CuPy counts the mask first."""
-    dtype, missing = target.type.dtype, target.type.ndim - mask.type.ndim
-    number = value.value if isinstance(value, Constant) else 0
-    if not arrays.is_number(value) or isinstance(number, complex | np.generic):
-        raise GraphBreak("index", "with a mask, to assign such values,")
-    largest = LARGEST_STORED if dtype.kind in "iu" else LARGEST_FLOATS.get(dtype.char, math.inf)
-    least = 0 if dtype.kind in "iu" else -largest
-    if math.isfinite(number) and not least <= number <= largest:
-        raise GraphBreak("index", "with a mask, to assign a number that may not fit,")
-    lengths = zip(mask.type.shape, target.type.shape, strict=False)
-    if missing < 0 or not mask.type.ndim or not all(trace.sizes.equal(*one) for one in lengths):
-        raise GraphBreak("eager-raises", "IndexError: the mask has another shape")
-    if missing:
-        spans = tuple(Span(0, length) for length in mask.type.shape)
-        entries = (*spans, *(None,) * missing)
-        mask = trace.graph.view(mask, ops.INDEX, {"index": entries})
-    nodes = (trace.graph.value(mask), node_of(trace, value), trace.graph.value(target))
-    chosen = trace.graph.node(ops.WHERE, nodes)
-    if chosen.type.dtype != dtype:  # type: ignore[union-attr]
-        raise GraphBreak("index", "with a mask, to assign values of another dtype,")
-    _store(trace, target, chosen)
+def filling(trace: Trace, value: Symbol, target: DeviceArray, *, sent: bool = False) -> Node:
+    """A number that fills an array: CuPy clears memory without gaps where it is a zero, of either sign.
+
+    `sent`: it is an array of its own first, which is filled.
+    """
+    dtype, gaps = target.type.dtype, not (sent or is_c_like(target.type))
+    if dtype.kind not in "fc" or isinstance(value, Integer):
+        return stored_number(trace, value, dtype)
+    number = _seen(trace, value)
+    if number is not None and (number != 0 or math.copysign(1.0, number) > 0):
+        return stored_number(trace, value, dtype)
+    if gaps and target.type.order is None:
+        raise GraphBreak("layout", "a zero that fills memory with gaps, or without")
+    if gaps:
+        return stored_number(trace, value, dtype)
+    if number is not None:
+        return trace.graph.constant(0.0)
+    node, zero = stored_number(trace, value, dtype), trace.graph.constant(0.0)
+    return trace.graph.node(ops.SCALAR, (node, zero), {"operator": "add"}, may_raise=True)
 
 
-def stored_number(value: Symbol, dtype: np.dtype | None) -> Any:
-    """A number that is written into an array as it is.
+def _seen(trace: Trace, value: Symbol) -> float | None:
+    """The value of a number, or of one of the frame in this call, where it is guarded whether that is -0.0."""
+    if isinstance(value, Constant) and type(value.value) in (bool, int, float):
+        return float(value.value) if abs(value.value) < math.inf else value.value
+    if not isinstance(value, Number) or value.source is None:
+        return None
+    example = trace.number_examples.get(value.node)
+    if type(example) is not float:
+        return None
+    is_negative_zero = example == 0 and math.copysign(1.0, example) < 0
+    trace.guards.check("FLOAT" if is_negative_zero else "NOT_FLOAT", value.source, -0.0)
+    return example
+
+
+def stored_number(trace: Trace, value: Symbol, dtype: np.dtype | None) -> Node:
+    """A number that is written into an array, of the array's kind or a lower one.
 
     Raises:
         GraphBreak: it is another value, or one that the dtype may not hold.
 
     """
-    number = value.value if isinstance(value, Constant) else None
+    if isinstance(value, Constant) and fits(value.value, dtype):
+        return trace.graph.constant(value.value)
+    if isinstance(value, Integer) and dtype is not None and dtype.kind in "iu":
+        if indexing.fits(trace, value.size, dtype):
+            return trace.graph.size_node(value.size)
+    node = arrays.node_of(trace, value) if isinstance(value, Number | Integer) else None
+    kind = node.type if node is not None else None
+    if isinstance(kind, NumberType) and dtype is not None and dtype.char in FIT_ANY[kind.kind]:
+        assert node is not None
+        return node
+    raise GraphBreak("numpy-call", "a value that is written into an array of CuPy's")
+
+
+FIT_ANY = {"bool": "?bBhHiIlLefd", "int": "", "float": "d", "complex": ""}
+
+
+def fits(number: Any, dtype: np.dtype | None) -> bool:
+    """Whether a known number goes into an array without an error or a warning; None: into one of its own kind."""
     kinds = {bool: "biuf", int: "iuf", float: "f"}.get(type(number), "")
-    fits = dtype is None or dtype.kind in kinds
-    if not kinds or not fits or not 0 <= number <= LARGEST_STORED:  # type: ignore[operator]
-        raise GraphBreak("numpy-call", "a value that is written into an array of CuPy's")
-    return number
+    if not kinds or (dtype is not None and dtype.kind not in kinds):
+        return False
+    if type(number) is bool:
+        return True
+    if type(number) is int:
+        if dtype is not None and dtype.kind == "f":
+            return abs(number) <= min(2**53, LARGEST_FLOATS.get(dtype.char, math.inf))
+        limits = np.iinfo(np.int64 if dtype is None else dtype)
+        return bool(limits.min <= number <= limits.max)
+    if dtype is None or not math.isfinite(number):
+        return True
+    return bool(abs(number) <= LARGEST_FLOATS.get(dtype.char, math.inf))
 
 
-LARGEST_STORED = 100  # a number that every dtype can hold
 LARGEST_FLOATS = {
     "e": 65504.0,
     "f": float(np.finfo("f4").max),
 }  # beyond them CuPy warns of an overflow
 
 
-def _store(trace: Trace, target: DeviceArray, value: Node) -> None:
-    if target.type.dtype.kind not in "biuf":
-        raise GraphBreak("numpy-call", "a store into an array of complex numbers of CuPy's")
+def store(trace: Trace, target: DeviceArray, value: Node) -> None:
+    """Write a value into an array."""
+    if any(name == "broadcast" for name, _ in target.path):
+        raise GraphBreak("layout", "a store into elements that stand for several")
     trace.store(target, value, "unsafe")
 
 
@@ -202,17 +247,81 @@ def _fast_power(trace: Trace, exponent: Number) -> str | None:
 def call_function(
     trace: Trace, function: Any, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
-    """A call of one of CuPy's elementwise functions, with its operands alone."""
-    op = cupy().op_of(function)
+    """A call of one of CuPy's elementwise functions."""
+    op, given = cupy().op_of(function), dict(keywords)
     looked = [trace.look(one) for one in arguments]
-    on_device = any(isinstance(one, DeviceArray) for one in looked)
-    out = trace.look(keywords["out"]) if set(keywords) == {"out"} else None
-    known = not keywords or isinstance(out, DeviceArray)
-    if op is None or not known or len(looked) != function.nin or not on_device:
+    if function is cupy().copy:
+        return _copy_into(trace, looked, given)
+    if len(looked) == function.nin + 1 and function.nout == 1:
+        given["out"] = looked.pop()
+    given = {key: symbol for key, symbol in given.items() if not _is_none(trace.look(symbol))}
+    if len(looked) == function.nin and (function.nout > 1 or set(given) == {"dtype"}):
+        return _whole(trace, function, looked, given)
+    out = trace.look(given["out"]) if set(given) == {"out"} else None
+    known = not given or isinstance(out, DeviceArray)
+    if op is None or not known or len(looked) != function.nin:
         raise GraphBreak("numpy-call", f"{function.name} with these arguments")
     if isinstance(out, DeviceArray):
         return store_result(trace, op, looked, out)
     return elementwise(trace, op, looked)
+
+
+def _whole(
+    trace: Trace, function: Any, operands: Sequence[Symbol], given: Mapping[str, Symbol]
+) -> Symbol:
+    """An elementwise function with several results, or in a dtype that is asked for: by CuPy's own call."""
+    name, keywords = cupy().kernel_name(function), {}
+    if "dtype" in given:
+        keywords["dtype"] = arrays.dtype_of(arrays.plain(trace, given["dtype"]))
+    if name is None or set(given) - {"dtype"}:
+        raise GraphBreak("numpy-call", f"{function.name} with these arguments")
+    nodes = tuple(node_of(trace, one) for one in operands)
+    attributes = {
+        "function": KERNEL + name,
+        "arguments": tuple(range(len(nodes))),
+        "keywords": tuple((key, ("const", value)) for key, value in keywords.items()),
+        "device": CUDA,
+    }
+    node = trace.graph.node(ops.CALL, nodes, attributes, may_raise=True)
+    return results_of(trace, node)
+
+
+def results_of(trace: Trace, node: Node) -> Symbol:
+    """The result of a call, or a tuple of its results."""
+    if not isinstance(node.type, TupleType):
+        return trace.graph.fresh(node)
+    places = range(len(node.type.items))
+    items = [trace.graph.node(ops.ITEM, (node,), {"index": place}) for place in places]
+    return Tuple(tuple(map(trace.graph.fresh, items)))
+
+
+def _is_none(symbol: Symbol) -> bool:
+    return isinstance(symbol, Constant) and symbol.value is None
+
+
+def _copy_into(trace: Trace, given: Sequence[Symbol], keywords: dict[str, Symbol]) -> Symbol:
+    """`elementwise_copy(source, target)`, perhaps where a mask says so."""
+    mask = trace.look(keywords.pop("_where")) if "_where" in keywords else None
+    keywords.pop("casting", None)
+    source, target = given if len(given) == 2 else (None, None)
+    if source is None or keywords or not isinstance(target, DeviceArray):
+        raise GraphBreak("numpy-call", "cupy_copy with these arguments")
+    dtype = target.type.dtype
+    if isinstance(source, DeviceArray):
+        if source.type.dtype.kind == "c" and dtype.kind != "c":
+            raise GraphBreak("numpy-call", "a copy that discards imaginary parts")
+        value = trace.graph.value(source)
+    else:
+        value = stored_number(trace, source, dtype)
+    if mask is not None:
+        if not isinstance(mask, DeviceArray) or mask.type.dtype.kind != "b":
+            raise GraphBreak("numpy-call", "cupy_copy with such a mask")
+        nodes = (trace.graph.value(mask), value, trace.graph.value(target))
+        value = trace.graph.node(ops.WHERE, nodes)
+        if value.type.dtype != dtype or value.type.shape != target.type.shape:  # type: ignore[union-attr]
+            raise GraphBreak("numpy-call", "a copy by a mask to another dtype or shape")
+    store(trace, target, value)
+    return target
 
 
 def attribute(trace: Trace, array: DeviceArray, name: str) -> Symbol:
@@ -235,12 +344,25 @@ def attribute(trace: Trace, array: DeviceArray, name: str) -> Symbol:
             )
         case "T" if kind.ndim < 2:
             return array  # itself; `transpose()` is a view
+        case "real" | "imag":
+            return _part(trace, array, name)
         case "T":
             axes = tuple(reversed(range(kind.ndim)))
             return trace.graph.view(array, ops.TRANSPOSE, {"axes": axes})
     if callable(getattr(cupy().array, name, None)):
         return ArrayMethod(array, name)
     raise GraphBreak("attribute", f"{name} of an array of CuPy's")
+
+
+def _part(trace: Trace, array: DeviceArray, name: str) -> Symbol:
+    """`array.real` or `array.imag`: a view of complex numbers, else the array or new zeros."""
+    if array.type.dtype.kind == "c":
+        return trace.graph.view(array, ops.PART, {"of": name})
+    if name == "real":
+        return array
+    kind = array.type
+    attributes = {"shape": kind.shape, "dtype": kind.dtype, "order": None, "device": CUDA}
+    return trace.graph.fresh(trace.graph.node(ops.ZEROS, (), attributes, may_raise=True))
 
 
 def length(trace: Trace, array: DeviceArray) -> Symbol:
@@ -256,21 +378,24 @@ def item(trace: Trace, array: DeviceArray, key: Symbol) -> DeviceArray:
     return trace.graph.view(array, ops.INDEX, {"index": entries})
 
 
-def subscript(trace: Trace, array: DeviceArray, key: Symbol) -> DeviceArray:
-    """`array[key]`: a view, or a new array of what an array of whole numbers names along the first axis."""
-    looked = trace.look(key)
-    if isinstance(looked, DeviceArray) and array.type.ndim:
-        return take(trace, array, looked, 0)
-    return item(trace, array, key)
-
-
 def take(trace: Trace, array: DeviceArray, places: DeviceArray, axis: int | None) -> DeviceArray:
-    """`array.take(places, axis)` by CuPy's own call; places out of range wrap."""
-    return method_call(trace, "take", (array, places), axis)
+    """`array.take(places, axis)` by CuPy's own call; places out of range wrap, there is none in nothing."""
+    fails = may_be_empty(trace, array)
+    return method_call(trace, "take", (array, places), axis, may_raise=fails)
+
+
+def may_be_empty(trace: Trace, array: DeviceArray) -> bool:
+    """Whether an array has no elements; guarded."""
+    return any(trace.sizes.decide("eq", length, 0) for length in array.type.shape)
 
 
 def method_call(
-    trace: Trace, name: str, operands: Sequence[DeviceArray], axis: int | None
+    trace: Trace,
+    name: str,
+    operands: Sequence[DeviceArray],
+    axis: int | None,
+    *,
+    may_raise: bool = True,
 ) -> DeviceArray:
     """A new array, by a method of CuPy's with an axis."""
     attributes = {
@@ -279,9 +404,101 @@ def method_call(
         "keywords": (("axis", ("const", axis)),),
     }
     nodes = tuple(map(trace.graph.value, operands))
-    found = trace.graph.fresh(trace.graph.node(ops.CALL, nodes, attributes, may_raise=True))
+    node = trace.graph.node(ops.CALL, nodes, attributes, may_raise=may_raise)
+    found = trace.graph.fresh(node)
     assert isinstance(found, DeviceArray)
     return found
+
+
+def sent(trace: Trace, value: Symbol, dtype: np.dtype | None, least: int) -> DeviceArray:
+    """`cupy.array` of numbers, in nested lists or alone, or of NumPy's array: new memory in C order, sent anew."""
+    inputs: list[Node] = []
+    given = _host_argument(trace, value, inputs)
+    keywords: list[tuple[str, Any]] = []
+    if dtype is not None:
+        keywords.append(("dtype", ("const", dtype)))
+    if least:
+        keywords.append(("ndmin", ("const", least)))
+    attributes = {
+        "function": DEVICE_FUNCTION + "array",
+        "arguments": (given,),
+        "keywords": tuple(keywords),
+        "device": CUDA,
+    }
+    found = trace.graph.fresh(trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=True))
+    assert isinstance(found, DeviceArray)
+    return found
+
+
+def _host_argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
+    """What is sent, as calls have it: numbers, lists of them, or an array of the frame."""
+    symbol = trace.look(symbol)
+    match symbol:
+        case Tuple(items=items) | List(items=items):
+            kind = "tuple" if isinstance(symbol, Tuple) else "list"
+            parts = tuple(_host_argument(trace, one, inputs) for one in items)
+            if all(isinstance(part, tuple) and part[0] == "const" for part in parts):
+                values = [part[1] for part in parts]
+                return ("const", tuple(values) if kind == "tuple" else values)
+            return (kind, parts)
+        case Constant(value=bool() | int() | float() | complex() | np.generic() as value):
+            return ("const", value)
+        case Number(node=node) if isinstance(node.type, NumberType) and node.type.kind == "float":
+            inputs.append(node)
+            return len(inputs) - 1
+        case Array() if not symbol.path and symbol.buffer.version.op is ops.INPUT:
+            inputs.append(trace.graph.value(symbol))
+            return len(inputs) - 1
+    raise GraphBreak("numpy-call", f"cupy.array of {described(symbol)}")
+
+
+def length_picked(trace: Trace, mask: Node) -> str:
+    """The symbol of how many elements of a mask are not zero: one for all that it picks."""
+    graph, key = trace.graph, _same_mask(mask)
+    if key not in graph.picked:
+        assert isinstance(mask.type, ArrayType)
+        most = arrays.total(mask.type.shape)
+        graph.picked[key] = trace.sizes.made("what a mask picks", most)
+    return graph.picked[key]
+
+
+def _same_mask(mask: Node) -> Any:
+    """What is equal for two masks that are computed alike, of the same values."""
+    if mask.op.kind is not ops.Kind.MAP:
+        return mask
+    return mask.op.name, mask.inputs, tuple(mask.attributes.items())
+
+
+def check_writable(trace: Trace, array: DeviceArray) -> None:
+    """Guard that an array may be written by a call: no other argument lies in its memory."""
+    if array.buffer.frozen is not None:
+        raise array.buffer.frozen
+    if array.buffer.visible:
+        trace.arrays.check_writable(array.buffer)
+
+
+def write_whole(
+    trace: Trace,
+    name: str,
+    array: DeviceArray,
+    given: Sequence[Any],
+    keywords: tuple[Any, ...] = (),
+    inputs: Sequence[Node] = (),
+    **more: Any,
+) -> None:
+    """A call of CuPy's that writes all of an array, its first argument."""
+    check_writable(trace, array)
+    attributes = {
+        "function": name,
+        "arguments": (0, *given),
+        "keywords": keywords,
+        "writes": (0,),
+        **more,
+    }
+    nodes = (trace.graph.value(array), *inputs)
+    node = trace.graph.node(ops.CALL, nodes, attributes)
+    trace.graph.note_write(array.buffer)
+    trace.graph.replace(array.buffer, trace.graph.node(ops.ITEM, (node,), {"index": 1}))
 
 
 def function_call(
@@ -322,6 +539,14 @@ def where(trace: Trace, arguments: Sequence[Symbol], keywords: Mapping[str, Symb
 
 
 def cast(trace: Trace, array: DeviceArray, dtype: np.dtype) -> Symbol:
-    """`array.astype(dtype)`."""
+    """`array.astype(dtype)`, which keeps the order of memory."""
+    if is_f_like(array.type) and not is_c_like(array.type):
+        attributes = {
+            "function": DEVICE_METHOD + "astype",
+            "arguments": (0,),
+            "keywords": (("dtype", ("const", dtype)),),
+        }
+        value = trace.graph.value(array)
+        return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), attributes, may_raise=True))
     node = trace.graph.node(ops.CAST, (trace.graph.value(array),), {"dtype": dtype})
     return trace.graph.fresh(node)

@@ -10,12 +10,12 @@ import numpy as np
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.trace.inputs import WRITE_FLAGS, WRITEABLE
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol, is_read_only
+from ufuse.frame_hook.trace.symbols import AnyArray, Array, Constant, Symbol, is_read_only
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.typing.shapes import is_c_like, is_f_like
 
 
-def lies_so(trace: Trace, array: Array, order: str, what: str) -> bool:
+def lies_so(trace: Trace, array: AnyArray, order: str, what: str) -> bool:
     """Whether an array is contiguous in C or Fortran order, as its letter says; guarded.
 
     Raises:

@@ -139,6 +139,13 @@ def _over_sequence(recipe: Builder, iterator: Iterator) -> Made | None:
     return _advanced(recipe, made, place)
 
 
+def _over_rows_on_device(recipe: Builder, iterator: Iterator) -> Made | None:
+    """CuPy's own is a generator: it makes a view for each row that was taken."""
+    over = iterator.parts[0]
+    recipe.fill_first(over)
+    return _advanced(recipe, recipe.call(iter, recipe.register(over)), iterator.position)
+
+
 def _advanced(recipe: Builder, made: Made, count: int) -> Made:
     return recipe.call(advanced, made, recipe.constant(count)) if count else made
 
@@ -255,6 +262,7 @@ ROWS: dict[str, Callable[[Builder, Iterator], Made | None]] = {
     "sequence": _over_sequence,
     "constant": _over_sequence,
     "rows": _over_sequence,
+    "rows on a device": _over_rows_on_device,
     "getitem": _over_sequence,
     "keys": _over_mapping,
     "values": _over_mapping,

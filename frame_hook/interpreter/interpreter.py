@@ -32,6 +32,7 @@ from ufuse.frame_hook.trace.symbols import (
     AnyArray,
     Array,
     Constant,
+    DeviceArray,
     Generator,
     Instance,
     Iterator,
@@ -71,7 +72,7 @@ def items_left(trace: Trace, iterator: Symbol) -> int:
     match iterator.kind, iterator.parts:
         case "sequence", [List(items=items) | Tuple(items=items)]:
             return len(items) - iterator.position
-        case "rows", [Array(type=kind)]:
+        case "rows" | "rows on a device", [Array(type=kind) | DeviceArray(type=kind)]:
             return trace.sizes.example(kind.shape[0]) - iterator.position
         case "zip" | "enumerate", parts:
             return min((items_left(trace, part) for part in parts), default=0)

@@ -32,6 +32,7 @@ from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Array,
     Constant,
+    DeviceArray,
     Dict,
     Instance,
     Integer,
@@ -411,7 +412,7 @@ rule_for(np.can_cast)(_of_types(np.can_cast))
 @rule_for(np.isscalar)
 def _isscalar(interpreter: Interpreter, /, element: Symbol) -> Symbol:
     symbol = interpreter.trace.look(element)
-    if isinstance(symbol, Array | List | Tuple | Dict):
+    if isinstance(symbol, Array | DeviceArray | List | Tuple | Dict):
         return Constant(value=False)
     if isinstance(symbol, Number | Integer):
         return Constant(value=True)

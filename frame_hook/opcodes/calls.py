@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, device_methods, devices, some_arguments
+from ufuse.frame_hook.arrays import (
+    arrays,
+    device_indexing,
+    device_kernels,
+    device_methods,
+    devices,
+    some_arguments,
+)
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import instructions, slot_names
@@ -58,8 +65,16 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.types import ArrayType
 from ufuse.graph.typing import infer
-from ufuse.graph.typing.library import device_rule, is_device_function, is_device_gufunc
+from ufuse.graph.typing.library import (
+    device_rule,
+    imported,
+    is_device_function,
+    is_device_gufunc,
+    is_device_kernel,
+    numpys_counterpart,
+)
 
+FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
@@ -93,6 +108,10 @@ def call(
             if is_gufunc and (name := device_rule(function.value)) is not None:
                 interpreter.trace.guards.check("IDENTITY", function.source, function.value)
                 return device_methods.call_function(interpreter, name, arguments, keywords)
+            if function.source is not None and is_device_kernel(function.kind):
+                interpreter.trace.guards.check("IDENTITY", function.source, function.value)
+                kernel = function.value
+                return device_kernels.call_kernel(interpreter, kernel, arguments, keywords)
             method = classes.special_method(interpreter, function, "__call__")
             if method is not None:
                 return call(interpreter, method, arguments, keywords)
@@ -131,6 +150,9 @@ def _call_constant(
         found = special.of_instance(interpreter, value, arguments, keywords)
         if found is not None:
             return found
+    is_dispatcher = type(value).__name__ == "_ArrayFunctionDispatcher"
+    if is_dispatcher and arguments and _is_of_device(interpreter, arguments[0]):
+        return _call_cupys(interpreter, value, arguments, keywords)
     rule = BUILTINS.get(value) if _is_hashable(value) else None
     if rule is not None:
         return applied(rule, value, interpreter, arguments, keywords)
@@ -138,11 +160,12 @@ def _call_constant(
         return call_ufunc(interpreter, value, arguments, keywords)
     if is_device_function(type(value)):
         return devices.call_function(interpreter.trace, value, arguments, keywords)
-    if isinstance(value, types.FunctionType) and (name := device_rule(value)) is not None:
+    is_known = isinstance(value, FUNCTIONS) or is_device_gufunc(type(value))
+    if is_known and (name := device_rule(value)) is not None:
         return device_methods.call_function(interpreter, name, arguments, keywords)
     if isinstance(value, types.FunctionType):
         return _inline(interpreter, function, value, arguments, keywords)
-    if type(value).__name__ == "_ArrayFunctionDispatcher":
+    if is_dispatcher:
         return _call_dispatcher(interpreter, value, value._implementation, arguments, keywords)
     if isinstance(value, type):
         return instances.instantiate(interpreter, value, arguments, keywords)
@@ -198,6 +221,30 @@ def _call_dispatcher(
     raise GraphBreak("numpy-call", name)
 
 
+def _is_of_device(interpreter: Interpreter, symbol: Symbol) -> bool:
+    """Whether it is an array of CuPy's, or a list that begins with one."""
+    if imported() is None:
+        return False  # nothing is read that the rules of NumPy's functions do not read
+    symbol = interpreter.trace.look(symbol)
+    if isinstance(symbol, Tuple | List) and symbol.items:
+        symbol = interpreter.trace.look(symbol.items[0])
+    return isinstance(symbol, DeviceArray)
+
+
+def _call_cupys(
+    interpreter: Interpreter,
+    function: Any,
+    arguments: Sequence[Symbol],
+    keywords: Mapping[str, Symbol],
+) -> Symbol:
+    """A function of NumPy's with arrays of CuPy's, which call CuPy's function of the same name."""
+    given = [interpreter.trace.look(one) for one in (*arguments, *keywords.values())]
+    found = numpys_counterpart(function)
+    if found is None or any(isinstance(one, Array) for one in given):
+        raise GraphBreak("numpy-call", f"numpy.{function.__name__} of CuPy's arrays")
+    return _call_constant(interpreter, Constant(found), found, arguments, keywords)
+
+
 def _call_method(
     interpreter: Interpreter,
     method: ArrayMethod,
@@ -207,6 +254,10 @@ def _call_method(
     given = (method.self, *arguments)
     if isinstance(method.self, DeviceArray):
         return device_methods.call_method(interpreter, method, arguments, keywords)
+    if isinstance(method.self, Constant) and is_device_function(type(method.self.value)):
+        if keywords:
+            raise GraphBreak("numpy-call", f"cupy.ufunc.{method.name} with keywords")
+        return device_indexing.call_at(interpreter.trace, method.self.value, arguments)
     if isinstance(method.self, Constant) and isinstance(method.self.value, np.ufunc):
         name = f"ufunc.{method.name}"
         if name not in METHODS:
@@ -307,6 +358,8 @@ def call_ufunc(
     trace = interpreter.trace
     looked = [trace.look(a) for a in arguments]
     given = {name: trace.look(value) for name, value in keywords.items()}
+    if any(isinstance(one, DeviceArray) for one in looked):
+        return _call_cupys(interpreter, ufunc, looked, given)
     if ufunc is np.matmul and not given and len(looked) == 2:
         return arrays.matmul(trace, looked[0], looked[1], in_place=False)
     is_array = _asks_for_array(given.get("out"))

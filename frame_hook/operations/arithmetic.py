@@ -99,7 +99,7 @@ def binary(
     left, right = trace.look(left), trace.look(right)
     name, ufunc, on_sizes = BINARY[sign]
     if isinstance(left, DeviceArray) or isinstance(right, DeviceArray):
-        if sign == "@" and not in_place:
+        if sign == "@":  # in place too: CuPy's arrays have no method for that
             return devices.function_call(trace, "matmul", (left, right))
         if ufunc is None:
             raise GraphBreak("operator", f"{sign}{'=' * in_place} of CuPy's arrays")

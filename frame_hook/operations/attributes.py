@@ -40,6 +40,7 @@ from ufuse.frame_hook.trace.symbols import (
     Unread,
     View,
 )
+from ufuse.graph.typing.library import is_device_function
 
 # Attributes of Python's numbers that are the very object.
 ITSELF: dict[type, tuple[str, ...]] = {int: ("real", "numerator"), float: ("real",)}
@@ -155,6 +156,8 @@ def _constant_attribute(
     if isinstance(value, type):
         return classes.class_attribute(interpreter, value, name)
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
+        return ArrayMethod(symbol, name)
+    if name == "at" and is_device_function(type(value)):
         return ArrayMethod(symbol, name)
     if isinstance(value, (*PURE, np.dtype, np.ufunc)) and value is not None:
         found = getattr(value, name, symbol)  # the symbol: there is none

@@ -170,6 +170,8 @@ def _compare_constants(name: str, left: Any, right: Any) -> Symbol:
         and isinstance(right, (type, np.dtype, str))
     ):
         return pure(getattr(operator, name), left, right)
+    if name in ("eq", "ne") and isinstance(right, np.dtype) and type(left) is type:
+        return pure(getattr(operator, name), right, left)
     if name in ("eq", "ne") and all(type(v) is BuiltinFunctionType for v in (left, right)):
         return Constant((left == right) == (name == "eq"))  # compares `__self__` and the C function
     by_identity = all(

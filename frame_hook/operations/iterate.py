@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import indexing
+from ufuse.frame_hook.arrays import devices, indexing
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
@@ -28,6 +28,7 @@ from ufuse.frame_hook.trace.symbols import (
     Array,
     Constant,
     Deque,
+    DeviceArray,
     Dict,
     Generator,
     Instance,
@@ -113,7 +114,9 @@ def iterator_over(interpreter: Interpreter, symbol: Symbol) -> Symbol:
                 )
         case Array(type=kind) if kind.shape:
             return new_iterator(interpreter, "rows", [symbol])
-        case Array():
+        case DeviceArray(type=kind) if kind.shape:
+            return new_iterator(interpreter, "rows on a device", [symbol])
+        case Array() | DeviceArray():
             raise raise_error(TypeError, "iteration over a 0-d array")
         case Instance():
             return _iterator_of_instance(interpreter, symbol)
@@ -438,6 +441,19 @@ def _next_row(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
         return None
     iterator.position += 1
     return indexing.item(interpreter.trace, array, Constant(iterator.position - 1))
+
+
+@next_of("rows on a device")
+def _next_row_on_device(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
+    array = iterator.parts[0]
+    assert isinstance(array, DeviceArray)
+    count = interpreter.trace.sizes.fixed(array.type.shape[0])
+    if count > LONGEST_SEQUENCE // 10:
+        raise GraphBreak("loop")
+    if iterator.position >= count:
+        return None
+    iterator.position += 1
+    return devices.item(interpreter.trace, array, Constant(iterator.position - 1))
 
 
 @next_of("rows backwards")

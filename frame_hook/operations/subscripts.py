@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ufuse.frame_hook.arrays import devices, flags, indexing
+from ufuse.frame_hook.arrays import device_indexing, flags, indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import (
@@ -109,7 +109,7 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
         case Array():
             return indexing.item(trace, container, key)
         case DeviceArray():
-            return devices.subscript(trace, container, key)
+            return device_indexing.subscript(trace, container, key)
         case Tuple(items=items) if isinstance(key, Slice):
             chosen = containers.known_slice(interpreter, key)
             is_whole = chosen.indices(len(items)) == (0, len(items), 1)
@@ -167,7 +167,7 @@ def store_item(interpreter: Interpreter, container: Symbol, key: Symbol, value: 
             indexing.store_item(trace, container, key, value)
             return
         case DeviceArray():
-            devices.store_item(trace, container, key, value)
+            device_indexing.store_item(trace, container, key, value)
             return
         case ArrayMethod(name="flat"):
             indexing.store_flat(trace, container, key, value)

@@ -33,6 +33,11 @@ FEW = 4
 MOST_PAIRS = 32  # of arrays that are guarded to share no memory; where there are more, one row is about them all
 
 
+def as_long(dtype: np.dtype) -> np.dtype:
+    """`long long`, in which CuPy counts places, as the `long` that it is equal to."""
+    return np.dtype(dtype.char.replace("q", "l").replace("Q", "L")) if dtype.char in "qQ" else dtype
+
+
 class ArrayInputs:
     """The arrays that a trace has read from the frame, each of which is one symbol, and which of them it writes."""
 
@@ -80,7 +85,7 @@ class ArrayInputs:
         if known is not None and known.buffer.source is not None:
             self._guards.check("SAME", known.buffer.source, source)
             return known
-        if not is_followed(value.dtype):
+        if not is_followed(as_long(value.dtype)):
             raise GraphBreak("dtype", f"an array of dtype {dtype_words(value.dtype)}")
         library = cupy()
         why = why_not_read(type(value), library.module)
@@ -95,7 +100,8 @@ class ArrayInputs:
     ) -> tuple[Buffer, tuple[()], ArrayType]:
         """What the symbol of an array is made of; dtype and rank of one on the host are guarded."""
         layout = self._layout(source, value, device)
-        kind = ArrayType(value.dtype, self._shape(source, value), *layout, device=device)
+        dtype = as_long(value.dtype) if device else value.dtype
+        kind = ArrayType(dtype, self._shape(source, value), *layout, device=device)
         start, end = memory_bounds(value)
         for low, high, written in self._written_bounds:
             if low < end and start < high:

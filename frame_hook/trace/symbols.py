@@ -92,7 +92,9 @@ AnyArray = Array | DeviceArray
 
 def is_read_only(array: AnyArray) -> bool:
     """Whether NumPy lets nobody write through a view, whatever it is a view of."""
-    return any(name in ("diagonal", "windows") for name, _ in array.path)
+    return isinstance(array, Array) and any(
+        name in ("diagonal", "windows") for name, _ in array.path
+    )
 
 
 @symbol

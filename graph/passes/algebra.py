@@ -211,6 +211,7 @@ def _same_view(node: Node, seen: Observed, builder: Builder) -> Node | None:
         "diagonal": True,
         "windows": True,
         "retype": False,
+        "broadcast": False,
     }
     return None if changes[node.op.name] else array
 

@@ -10,6 +10,7 @@ from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.bounds import BOUNDS
+from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, may_fail
 from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, target_type
 
 COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
@@ -55,6 +56,8 @@ def may_warn(node: Node) -> bool:
     if node.op is ops.CALL and node.attributes["function"] in RAISE_ONLY:
         return False
     if node.op is ops.CHECK or (node.op is ops.SCALAR and isinstance(node.type, NumberType)):
+        return False
+    if node.op is ops.CALL and node.attributes["function"].startswith(DEVICE_FUNCTION):
         return False
     return why_not_pure(node) is not None
 
@@ -169,7 +172,8 @@ def _check(node: Node) -> str | None:
 
 def _call(node: Node) -> str | None:
     if isinstance(node.type, ArrayType) and node.type.device:
-        return None  # it raises for what the trace has ruled out, and CuPy gives no warnings
+        # CuPy gives no warnings; most calls raise for what the trace has ruled out, if at all
+        return "it may raise" if may_fail(node.attributes["function"]) else None
     dtypes = [one.type.dtype for one in node.inputs if isinstance(one.type, ArrayType)]
     if node.attributes["function"] in PURE_CALLS and all(map(is_integer, dtypes)):
         return None if not node.attributes.get("writes") else "it writes"

@@ -139,6 +139,10 @@ def _retype(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
     return inputs[0].view(node.attributes["dtype"])
 
 
+def _broadcast(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
+    return np.broadcast_to(inputs[0], _real_shape(node, bindings))
+
+
 def _real_shape(node: Node, bindings: Sizes) -> tuple[int, ...]:
     return tuple(evaluate(length, bindings) for length in node.attributes["shape"])
 
@@ -156,6 +160,8 @@ def view_of(
             array = getattr(array, attributes["of"])
         elif name == "retype":
             array = array.view(attributes["dtype"])
+        elif name == "diagonal":
+            array = array.diagonal(attributes["offset"], *attributes["axes"])
         else:
             array = array.reshape([evaluate(length, bindings) for length in attributes["shape"]])
     return array
@@ -301,6 +307,7 @@ BY_NAME: dict[str, Rule] = {
     "diagonal":  _diagonal,
     "windows":   _windows,
     "retype":    _retype,
+    "broadcast": _broadcast,
 }
 # fmt: on
 

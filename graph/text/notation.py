@@ -191,6 +191,9 @@ def path_text(path: Sequence[tuple[str, Mapping[str, Any]]], buffer: Type) -> st
         if name == "index":
             assert isinstance(buffer, ArrayType)
             parts.append(index_text(attributes["index"], buffer.shape))
+        elif name == "diagonal":
+            values = tuple(attributes[key] for key in DIAGONAL_ATTRIBUTES)
+            parts.append(name + value_text(values))
         else:
             (value,) = attributes.values()
             parts.append(
@@ -202,6 +205,7 @@ def path_text(path: Sequence[tuple[str, Mapping[str, Any]]], buffer: Type) -> st
 
 
 STEP_ATTRIBUTE = {"transpose": "axes", "reshape": "shape"}
+DIAGONAL_ATTRIBUTES = ("offset", "axes", "length")
 WORD_ATTRIBUTE = {"part": "of", "retype": "dtype"}
 
 
@@ -210,7 +214,7 @@ def _word(value: Any) -> str:
 
 
 def read_step(text: str, buffer: ArrayType) -> tuple[str, dict[str, Any]]:
-    """One view of a path: an index, or `transpose(…)`, `reshape(…)`, `part(real)` or `retype(i8)`.
+    """One view of a path: an index, or `transpose(…)`, `reshape(…)`, `part(real)`, `retype(i8)` or `diagonal(…)`.
 
     Raises:
         TextError: it is none of these.
@@ -222,6 +226,8 @@ def read_step(text: str, buffer: ArrayType) -> tuple[str, dict[str, Any]]:
     if name in WORD_ATTRIBUTE:
         word = value.removesuffix(")")
         return name, {WORD_ATTRIBUTE[name]: parse_dtype(word) if name == "retype" else word}
+    if name == "diagonal":
+        return name, dict(zip(DIAGONAL_ATTRIBUTES, read_value("(" + value), strict=True))
     if name not in STEP_ATTRIBUTE:
         raise TextError(f"not a step of a path: {text!r}")
     return name, {STEP_ATTRIBUTE[name]: read_value("(" + value)}

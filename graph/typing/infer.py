@@ -25,6 +25,7 @@ from ufuse.graph.types import (
 from ufuse.graph.typing.call import shape_of
 from ufuse.graph.typing.call_types import call_type, reshaped_sample
 from ufuse.graph.typing.calls import CALLS
+from ufuse.graph.typing.device_calls import reduced_on_device, type_on_device
 from ufuse.graph.typing.library import CUDA, cupy, device_of
 from ufuse.graph.typing.sample import (
     NUMBERS,
@@ -50,6 +51,7 @@ from ufuse.graph.typing.shapes import (
     part,
     reduced,
     reshaped,
+    same,
     transposed,
     why_not_stored,
 )
@@ -292,7 +294,7 @@ def _reshape(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts:
 
 def _part(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
     type_ = _array(inputs[0])
-    if type_.scalar or type_.device or checked_dtype(type_.dtype).kind != "c":
+    if type_.scalar or checked_dtype(type_.dtype).kind != "c":
         raise CannotInfer("only arrays of complex numbers have a part of these that is a view")
     return part(type_)
 
@@ -300,13 +302,13 @@ def _part(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Fa
 def _diagonal(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
     type_, length = _array(inputs[0]), attributes["length"]
     first, second = normalised_axes(attributes["axes"], type_.ndim)
-    if type_.scalar or type_.device:
-        raise CannotInfer("a NumPy scalar has no views, and those on a device are not followed")
+    if type_.scalar:
+        raise CannotInfer("a NumPy scalar has no views")
     known_order(type_)  # else the step from element to element may be of any size
     rest = tuple(n for axis, n in enumerate(type_.shape) if axis not in (first, second))
     shape = (*rest, length)
     contiguous = all(n == 1 for n in shape)
-    return ArrayType(type_.dtype, shape, None if rest else (0,), contiguous)
+    return ArrayType(type_.dtype, shape, None if rest else (0,), contiguous, device=type_.device)
 
 
 def _windows(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
@@ -325,13 +327,28 @@ def _windows(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts:
 
 def _retype(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
     type_, dtype = _array(inputs[0]), checked_dtype(attributes["dtype"])
-    if type_.scalar or type_.device:
-        raise CannotInfer("a NumPy scalar has no views, and those on a device are not followed")
+    if type_.scalar:
+        raise CannotInfer("a NumPy scalar has no views")
     if dtype.itemsize != checked_dtype(type_.dtype).itemsize:
         raise CannotInfer("a view as elements of another size has another shape")
     if dtype.kind == "b" and type_.dtype.kind != "b":
         raise CannotInfer("bytes that are seen as bools may be neither 0 nor 1")
-    return ArrayType(dtype, type_.shape, type_.order, type_.contiguous)
+    return ArrayType(dtype, type_.shape, type_.order, type_.contiguous, device=type_.device)
+
+
+def _broadcast(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
+    type_, shape = _array(inputs[0]), tuple(attributes["shape"])
+    if type_.scalar:
+        raise CannotInfer("a NumPy scalar has no views")
+    missing = len(shape) - type_.ndim
+    if missing < 0 or not all(
+        same(own, length, facts) or own == 1 or (not isinstance(own, int) and facts.is_one(own))
+        for own, length in zip(type_.shape, shape[missing:], strict=True)
+    ):
+        raise CannotInfer("the array has another shape")
+    if not missing and type_.shape == shape:
+        return type_
+    return ArrayType(type_.dtype, shape, None, contiguous=False, device=type_.device)
 
 
 VIEW_RULES: dict[str, Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]] = {
@@ -340,6 +357,7 @@ VIEW_RULES: dict[str, Callable[[Op, tuple[Operand, ...], Attributes, Facts], Typ
     "reshape": _reshape,
     "part": _part,
     "retype": _retype,
+    "diagonal": _diagonal,
 }
 
 
@@ -603,103 +621,16 @@ def _reduce_on_device(
     if attributes.get("dtype") is not None:
         raise CannotInfer("a reduction of CuPy's in a dtype that is asked for")
     dtype = cupy().reduced_dtype(op, type_.dtype)
-    return _reduced_on_device(type_, dtype, attributes.get("axis"), attributes.get("keepdims"))
-
-
-def _reduced_on_device(type_: ArrayType, dtype: np.dtype, axis: Any, keepdims: Any) -> ArrayType:
-    normalised_axes(axis, type_.ndim)
-    shape = reduced(type_.shape, axis, bool(keepdims))
-    return ArrayType(dtype, shape, c_order(len(shape)), device=type_.device)
-
-
-def _statistic_on_device(
-    op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
-) -> Type:
-    """What a method of CuPy's arrays gives that has one number for each part of an array; see `STATISTICS`."""
-    type_, name = _array(inputs[0]), attributes["function"].removeprefix(DEVICE_METHOD)
-    if name not in STATISTICS or attributes["arguments"] != (0,):
-        raise CannotInfer(f"{attributes['function']} is left to CuPy")
-    given = {key: value for key, (_, value) in attributes["keywords"]}
-    dtype = STATISTICS[name](checked_dtype(type_.dtype))
-    return _reduced_on_device(type_, dtype, given.get("axis"), given.get("keepdims"))
+    return reduced_on_device(type_, dtype, attributes.get("axis"), attributes.get("keepdims"))
 
 
 def _call_on_device(
     op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
 ) -> Type:
-    """What a method of CuPy's arrays gives, or one of its functions."""
-    if not attributes["function"].startswith(DEVICE_METHOD):
-        return _function_on_device(inputs, attributes, facts)
-    name = attributes["function"].removeprefix(DEVICE_METHOD)
-    axis = dict(attributes["keywords"]).get("axis", ("const", None))[1]
-    if name == "take":
-        return _taken_on_device(_array(inputs[0]), _array(inputs[1]), axis)
-    if name == "reshape":  # one that copies
-        type_, shape = _array(inputs[0]), tuple(attributes["shape"])
-        return ArrayType(type_.dtype, shape, c_order(len(shape)), device=type_.device)
-    if name in SCANS:
-        type_ = _array(inputs[0])
-        dtype = cupy().reduced_dtype(SCANS[name], type_.dtype)
-        if axis is None:
-            return ArrayType(dtype, (math.prod(type_.shape),), (0,), device=type_.device)
-        normalised_axes(axis, type_.ndim)
-        return ArrayType(dtype, type_.shape, c_order(type_.ndim), device=type_.device)
-    return _statistic_on_device(op, inputs, attributes, facts)
+    return type_on_device(inputs, attributes, facts)
 
 
-def _function_on_device(
-    inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
-) -> ArrayType:
-    """What a function of CuPy's gives whose result has the shape and the dtype of NumPy's; it is in C order."""
-    name = attributes["function"].removeprefix(DEVICE_FUNCTION)
-    if name not in AS_NUMPYS:
-        raise CannotInfer(f"{attributes['function']} is left to CuPy")
-    if any(
-        isinstance(type_ := _type(one), ArrayType) and type_.dtype.char not in AS_NUMPYS[name]
-        for one in inputs
-    ):
-        raise CannotInfer("CuPy has other rules for these dtypes")
-    if name in ("matmul", "dot") and len({_array(one).dtype for one in inputs}) > 1:
-        raise CannotInfer("a product of two dtypes")
-    on_host = tuple(
-        ArrayType(one.dtype, one.shape, c_order(one.ndim)) if isinstance(one, ArrayType) else one
-        for one in inputs
-    )
-    made = call_type(on_host, {**attributes, "function": f"numpy.{name}"}, facts)
-    if not isinstance(made, ArrayType) or made.dtype.kind not in "iufc":
-        raise CannotInfer(f"{attributes['function']} is left to CuPy")
-    return ArrayType(made.dtype, made.shape, c_order(made.ndim), device=CUDA)
-
-
-def _taken_on_device(type_: ArrayType, places: ArrayType, axis: int | None) -> ArrayType:
-    if places.dtype.kind not in "iu" or not places.ndim:
-        raise CannotInfer("CuPy takes elements by an array of whole numbers")
-    shape = places.shape
-    if axis is not None:
-        (place,) = normalised_axes(axis, type_.ndim)
-        shape = (*type_.shape[:place], *places.shape, *type_.shape[place + 1 :])
-    return ArrayType(checked_dtype(type_.dtype), shape, c_order(len(shape)), device=type_.device)
-
-
-def _mean_dtype(dtype: np.dtype) -> np.dtype:
-    return np.dtype("f8") if dtype.kind in "biu" else dtype
-
-
-DEVICE_METHOD = "cupy.ndarray."  # what names of methods begin with
-DEVICE_FUNCTION = "cupy."  # those of functions
 # fmt: off
-# Functions whose results are as NumPy's, with the dtypes of arrays for which they are.
-AS_NUMPYS = {
-    "arange": "", "linspace": "", "matmul": "fdFD", "dot": "fdFD", "sort": "bBhHiIlLfd", "argsort": "bBhHiIlLfd",
-}
-SCANS = {"cumsum": ops.OPS["reduce_add"], "cumprod": ops.OPS["reduce_multiply"]}
-STATISTICS: dict[str, Callable[[np.dtype], np.dtype]] = {
-    "mean":   _mean_dtype,
-    "var":    lambda dtype: _mean_dtype(dtype.type(0).real.dtype),
-    "std":    lambda dtype: _mean_dtype(dtype.type(0).real.dtype),
-    "argmax": lambda dtype: np.dtype("i8"),  # noqa: ARG005
-    "argmin": lambda dtype: np.dtype("i8"),  # noqa: ARG005
-}
 Rule = Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]
 ON_DEVICE: dict[str, Rule] = {
     "cast":      _cast_on_device,
@@ -710,6 +641,10 @@ ON_DEVICE: dict[str, Rule] = {
     "index":     _index,
     "transpose": _transpose,
     "reshape":   _reshape,
+    "part":      _part,
+    "diagonal":  _diagonal,
+    "retype":    _retype,
+    "broadcast": _broadcast,
     "map":       _map_on_device,
 }
 BY_KIND: dict[Kind, Rule] = {
@@ -738,5 +673,6 @@ BY_NAME: dict[str, Rule] = {
     "diagonal":  _diagonal,
     "windows":   _windows,
     "retype":    _retype,
+    "broadcast": _broadcast,
 }
 # fmt: on

@@ -6,6 +6,7 @@ is met, or where a graph with one is read.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,10 +28,26 @@ METHODS = (
     "sum prod max min amax amin any all mean var std argmax argmin ravel reshape transpose take cumsum cumprod"
 ).split()
 FUNCTIONS = "arange linspace matmul dot sort argsort".split()
-CREATORS = "zeros ones empty full zeros_like ones_like empty_like".split()
+CREATORS = "zeros ones empty full zeros_like ones_like empty_like full_like".split()
+# Functions with rules, by where they are in CuPy: most are in C, those in Python would ask what no trace knows.
+RULED = """
+    roll fill_diagonal _core._fusion_thread_local.is_fusing _core.internal._normalize_axis_index
+    _core.internal._normalize_axis_indices _core.internal.prod _core.core.array _core.core.ascontiguousarray
+    _core._routines_manipulation._expand_dims _core._routines_manipulation.moveaxis
+    _core._routines_manipulation._move_single_axis _core._routines_manipulation.rollaxis
+    _core._routines_manipulation.broadcast_to _core._routines_manipulation.array_split
+    _core._routines_manipulation.concatenate_method _core._routines_linalg.tensordot_core
+    _core._routines_indexing._ndarray_argwhere _util.check_array broadcast_arrays get_array_module
+    einsum trace partition argpartition searchsorted digitize repeat pad isin interp median percentile quantile
+    average cov corrcoef ptp bincount unique histogram nansum nanprod nanmean nanvar nanstd nanmedian count_nonzero
+    nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
+""".split()
 ASKING = frozenset(
-    (*METHODS, *FUNCTIONS, *CREATORS, "where")
+    (*METHODS, *FUNCTIONS, *CREATORS, "where", *(name.rpartition(".")[2] for name in RULED))
 )  # the names of functions that have rules
+# What a loop knows besides its elements: the place of one, how many there are.
+PLACED = re.compile(r"\b(?:i|n|_ind|(?:in|out)\d+_raw|type_(?:in|out)\d+_raw)\b")
+MOST_FOREIGN = 512  # elementwise functions beside NumPy's that are remembered
 
 # Reductions whose kernels no module of CuPy's has as an attribute, with the methods that run them.
 UNNAMED = {"reduce_mean": "mean", "reduce_argmax": "argmax", "reduce_argmin": "argmin"}
@@ -79,6 +96,13 @@ def _offered(_: Any, kernel: Any, *__: Any) -> None:
     raise _Offered(kernel)
 
 
+def _found_in(module: Any, name: str) -> Any:
+    """What a dotted name is in a module; None where it is not there."""
+    for word in name.split("."):
+        module = getattr(module, word, None)
+    return module
+
+
 class CuPy:
     """The library of arrays on CUDA devices."""
 
@@ -88,6 +112,9 @@ class CuPy:
         self.ufunc = type(module.add)
         self.gufunc = type(module.matmul)
         self.where = module.where
+        self.clip = module._core._routines_math.clip  # the elementwise function
+        self.round = module._core.core._round_ufunc
+        self.copy = module._core.elementwise_copy
         self._functions = {
             name: function
             for name in ops.UFUNCS
@@ -104,19 +131,73 @@ class CuPy:
             "reduce_logical_or": core._routines_logic.any,
             "reduce_logical_and": core._routines_logic.all,
         }
+        self._reduction_rows = {id(one): ops.OPS[name] for name, one in self._reductions.items()}
         named = (*METHODS, *FUNCTIONS, *CREATORS)
         self._methods = {id(getattr(module, name)): name for name in named}
+        for name in RULED:
+            found = _found_in(module, name)
+            if found is not None:
+                self._methods.setdefault(id(found), name)
+        self._as_numpys = frozenset(self._functions.values())
         self._rows: dict[int, Op] = {}  # by id of the function, which its module keeps
         for name, function in self._functions.items():
             self._rows.setdefault(id(function), ops.OPS[name])
+        self.elementwise = module.ElementwiseKernel
+        self.reduction = type(core._routines_math.sum_auto_dtype)
+        self._kernels: dict[str, Any] = {}  # that programs have been seen to call
+        self._kernel_names: dict[int, str] = {}
         self.scalar = module._core._scalar.CScalar
         self._routine = cache(self._asked)
         self._typename = core._scalar.get_typename
         self._folding = cache(self._asked_of_reduction)
 
     def op_of(self, function: Any) -> Op | None:
-        """The row of an elementwise function of CuPy's; None where NumPy has none."""
-        return self._rows.get(id(function))
+        """The row of an elementwise function of CuPy's with one result; None where it has several.
+
+        One that NumPy has not has a row of its own, with CuPy's name.
+        """
+        found = self._rows.get(id(function))
+        if found is None and function.nout == 1 and len(self._functions) < MOST_FOREIGN:
+            name = str(function.name)
+            if name in ops.OPS or name in self._functions:
+                name = f"{name}_{len(self._functions)}"
+            found = self._rows[id(function)] = Op(name, function.nin, ops.Kind.MAP)
+            self._functions[name] = function
+        return found
+
+    def kernel_name(self, kernel: Any) -> str | None:
+        """The name by which `kernel_named` finds a kernel that a program calls; None where there are too many."""
+        found = self._kernel_names.get(id(kernel))
+        if found is None and len(self._kernels) < MOST_FOREIGN:
+            found = f"{kernel.name}_{len(self._kernels)}"
+            self._kernels[found] = kernel
+            self._kernel_names[id(kernel)] = found
+        return found
+
+    def kernel_named(self, name: str) -> Any:
+        """The kernel of a name.
+
+        Raises:
+            CannotInfer: there is none.
+
+        """
+        if name not in self._kernels:
+            raise CannotInfer(f"there is no kernel {name}")
+        return self._kernels[name]
+
+    def reduction_row(self, kernel: Any) -> Op | None:
+        """The row of a reduction of CuPy's that has no function of NumPy's."""
+        found = self._reduction_rows.get(id(kernel))
+        if found is None and len(self._reductions) < MOST_FOREIGN:
+            name = f"reduce_{kernel.name}_{len(self._reductions)}"
+            found = Op(name, 1, ops.Kind.REDUCE)
+            self._reductions[name] = kernel
+            self._reduction_rows[id(kernel)] = found
+        return found
+
+    def foreign_reduction(self, op: Op) -> Any:
+        """The kernel of such a row; None of any other."""
+        return self._reductions.get(op.name) if op.name not in ops.OPS else None
 
     def function_of(self, op: Op) -> Any:
         """CuPy's function for a row.
@@ -130,6 +211,11 @@ class CuPy:
             raise CannotInfer(f"CuPy has no elementwise {op.name}")
         return found
 
+    def row_named(self, name: str) -> Op | None:
+        """The row of the elementwise function of a name, if it has been met."""
+        function = self._functions.get(name)
+        return None if function is None else self._rows.get(id(function))
+
     def routine_of(self, op: Op, operands: Sequence[Operand]) -> Routine:
         """The loop that CuPy runs for operands of these types.
 
@@ -139,6 +225,23 @@ class CuPy:
         """
         found: Routine = self._routine(self.function_of(op), tuple(map(_pattern, operands)))
         return found
+
+    def made_by(
+        self, function: Any, operands: Sequence[Operand], dtype: np.dtype | None
+    ) -> tuple[np.dtype, ...]:
+        """The dtypes of what an elementwise function gives, perhaps in a dtype that is asked for.
+
+        Raises:
+            CannotInfer: it raises.
+
+        """
+        samples = [self._sample(*_pattern(one)) for one in operands]
+        given = None if dtype is None else dtype.type
+        try:
+            loop = function._ops.guess_routine(function.name, {}, samples, given, function._out_ops)
+        except TypeError as error:
+            raise CannotInfer(f"CuPy raises TypeError here: {error}") from None
+        return tuple(checked_dtype(np.dtype(one)) for one in loop._out_dtypes)
 
     def method_of(self, function: Any) -> str | None:
         """The name of one of CuPy's functions written in Python, if it has a rule of its own."""
@@ -221,6 +324,8 @@ class CuPy:
         is_text = isinstance(loop.routine, str) and not function._loop_prep
         if loop.error_func is not None or not is_text:
             raise CannotInfer(f"CuPy has no loop of {name} for these types")
+        if function not in self._as_numpys and PLACED.search(loop.routine):
+            raise CannotInfer(f"the loop of {name} asks where its element is")
         results = [checked_dtype(np.dtype(one)) for one in loop._out_dtypes]
         own = (*map(np.dtype, loop._in_dtypes), *results)
         return Routine(own, loop.routine, function._preamble)
@@ -286,9 +391,32 @@ def is_device_gufunc(kind: type) -> bool:
     return found is not None and kind is found.gufunc
 
 
+def is_device_kernel(kind: type) -> bool:
+    """Whether this is the class of CuPy's elementwise kernels, or of its reductions."""
+    if kind.__name__ not in ("ElementwiseKernel", "_SimpleReductionKernel"):
+        return False
+    found = imported()
+    return found is not None and kind in (found.elementwise, found.reduction)
+
+
+def numpys_counterpart(function: Any) -> Any:
+    """CuPy's function that arrays of CuPy's call in place of one of NumPy's; None where there is none.
+
+    As `__array_ufunc__` and `__array_function__` of these arrays find it.
+    """
+    found = imported()
+    if found is None:
+        return None
+    if isinstance(function, np.ufunc):
+        return getattr(found.module, function.__name__, None)
+    words = (*str(function.__module__).split(".")[1:], function.__name__)
+    made = _found_in(found.module, ".".join(words))
+    return None if made is function else made
+
+
 def device_rule(function: Any) -> str | None:
     """The rule for a function of CuPy's that asks what no trace knows: "where", or its name."""
-    if function.__name__ not in ASKING or (found := imported()) is None:
+    if getattr(function, "__name__", None) not in ASKING or (found := imported()) is None:
         return None
     return "where" if function is found.where else found.method_of(function)
 

@@ -205,7 +205,7 @@ def part(type_: ArrayType) -> ArrayType:
     """The view of the real, or of the imaginary parts of complex numbers."""
     dtype = type_.dtype.type(0).real.dtype
     contiguous = _stays_contiguous(type_, [Span(0, length, 2) for length in type_.shape])
-    return canonical(ArrayType(dtype, type_.shape, type_.order, contiguous))
+    return canonical(ArrayType(dtype, type_.shape, type_.order, contiguous, device=type_.device))
 
 
 def _stays_contiguous(type_: ArrayType, entries: Sequence[Size | Span]) -> bool:

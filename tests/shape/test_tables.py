@@ -351,6 +351,7 @@ APPLIED: dict[str, tuple[tuple[node.Node, ...], dict[str, Any]]] = {
     "diagonal":  ((A,), {"offset": 1, "axes": (0, 1), "length": 3}),
     "windows":   ((A,), {"widths": (2,), "axes": (1,)}),
     "retype":    ((A,), {"dtype": np.dtype("i8")}),
+    "broadcast": ((A,), {"shape": (2, 3, 4)}),
     "empty":     ((), {"shape": (2,), "dtype": np.dtype("f8"), "order": (0,)}),
     "zeros":     ((), {"shape": (2,), "dtype": np.dtype("f8"), "order": (0,)}),
     "ones":      ((), {"shape": (2,), "dtype": np.dtype("f8"), "order": (0,)}),

@@ -37,18 +37,21 @@ def test_products(host: Host, dtype: str) -> None:
     check(lambda a, b: a @ b, x[:, :0], y[:0])
 
 
-def test_products_that_are_left_to_cupy(host: Host) -> None:
-    """Of other dtypes, of numbers, in place; CuPy's exception where lengths differ."""
+def test_products_of_other_dtypes(host: Host) -> None:
+    """Of whole numbers, of several dtypes, and in place; CuPy's exception where lengths differ."""
     cp = host.cupy
+    for dtype in "?bBhiIlLfdFD":
+        x = cp.asarray(RNG.integers(0, 5, (4, 4)).astype(dtype))
+        check(lambda a, b: (a @ b) * 2, x, x)
+        check(lambda a, b: (a @ b) * 2, x, cp.asarray(RNG.integers(0, 5, (4, 4)) * 1.5))
+
+    def in_place(a: Any, b: Any) -> Any:
+        c = a
+        c @= b
+        return a, c
+
     x = cp.asarray(RNG.integers(0, 5, (4, 4)))
-    for function, arguments in (
-        (lambda a, b: (a @ b) + 1, (x, x)),
-        (lambda a, b: (a @ b) + 1, (x, x * 0.5)),
-    ):
-        compiled = ufuse.compile(function)
-        for _ in range(2):
-            assert same(compiled(*arguments), function(*arguments))
-        assert compiled.breaks
+    check(in_place, x * 0.5, x * 2.0)
     compiled = ufuse.compile(lambda a, b: a @ b)
     for _ in range(2):
         with pytest.raises(ValueError, match="dimension"):
@@ -103,19 +106,22 @@ def test_sorting(host: Host, dtype: str) -> None:
     assert same(x, before)
 
 
-def test_sorting_in_place_is_cupys(host: Host) -> None:
-    """So is what is sorted along another axis."""
+def test_sorting_in_place(host: Host) -> None:
+    """What the array holds from then on; along other axes and of everything, too."""
+    cp = host.cupy
 
     def sorted_here(x: Any) -> Any:
         y = x * 2
+        z = y[1:]
         y.sort()
-        return y + 1, host.cupy.sort(x, axis=0)
+        return y + 1, z, cp.sort(x, axis=0), cp.sort(x, axis=None), cp.argsort(x, 0) * 2
 
-    x = host.cupy.asarray(RNG.normal(size=(4, 5)))
-    compiled = ufuse.compile(sorted_here)
-    for _ in range(2):
-        assert all(map(same, compiled(x), sorted_here(x)))
-    assert compiled.breaks
+    def sorted_argument(x: Any) -> Any:
+        x.sort(0)
+        return x * 2
+
+    check(sorted_here, cp.asarray(RNG.normal(size=(4, 5))))
+    check_in_place(sorted_argument, cp.asarray(RNG.normal(size=(4, 5))))
 
 
 @pytest.mark.parametrize("dtype", "biefd")
@@ -182,22 +188,22 @@ def check_in_place(function: Any, array: Any, *arguments: Any) -> None:
     compiled = ufuse.compile(function)
     for _ in range(3):
         x, other = array.copy(), array.copy()
-        assert same(compiled(x, *arguments), function(other, *arguments))
+        found, wanted = compiled(x, *arguments), function(other, *arguments)
+        if not isinstance(wanted, tuple):
+            found, wanted = (found,), (wanted,)
+        assert all(map(same, found, wanted))
         assert same(x, other)
     assert not compiled.breaks
 
 
-def test_masks_that_are_left_to_cupy(host: Host) -> None:
-    """Arrays as values, numbers of another kind or that do not fit, and elements by a mask; CuPy's exceptions."""
+def test_arrays_by_masks(host: Host) -> None:
+    """What a mask picks, stored by it; numbers with a sign; CuPy's exceptions."""
     cp = host.cupy
 
     def scaled(x: Any, y: Any) -> Any:
-        x[y > 0] = y[y > 0]
-        return x[x > 1] * 2
-
-    def halved(x: Any, y: Any) -> Any:
-        x[y > 0] = 2.5
-        return x
+        x[y > 0] = y[y > 0] * 2
+        x[x > 1] *= 0.5
+        return x[x > 0] * 2
 
     def negative(x: Any, y: Any) -> Any:
         x[y > 0] = -3
@@ -206,19 +212,10 @@ def test_masks_that_are_left_to_cupy(host: Host) -> None:
     def plain(x: Any, y: Any) -> Any:
         x[y > 0] = 1
 
-    whole = cp.arange(6)
     floats = cp.asarray(RNG.normal(size=6))
-    for function, arguments in (
-        (scaled, (floats, floats * 2)),
-        (halved, (whole, floats)),
-        (negative, (whole, floats)),
-    ):
-        compiled = ufuse.compile(function)
-        for _ in range(2):
-            x, other = arguments[0].copy(), arguments[0].copy()
-            assert same(compiled(x, arguments[1]), function(other, arguments[1]))
-            assert same(x, other)
-        assert compiled.breaks
+    check_in_place(scaled, floats, floats * 2)
+    check_in_place(scaled, cp.asarray(RNG.normal(size=(4, 3))), cp.asarray(RNG.normal(size=(4, 3))))
+    check_in_place(negative, cp.arange(6), floats)
     compiled = ufuse.compile(plain)
     for mask in (floats, floats[:3], floats):
         for _ in range(2):
@@ -228,6 +225,45 @@ def test_masks_that_are_left_to_cupy(host: Host) -> None:
                 with pytest.raises(IndexError):
                     compiled(floats, mask)
     assert compiled.stats.hits
+
+
+def test_a_float_into_whole_numbers_by_a_mask_is_cupys(host: Host) -> None:
+    """Capture goes on behind it."""
+
+    def halved(x: Any, y: Any) -> Any:
+        x[y > 0] = 2.5
+        return x * 2
+
+    compiled = ufuse.compile(halved)
+    floats = host.cupy.asarray(RNG.normal(size=6))
+    for _ in range(2):
+        x, other = host.cupy.arange(6), host.cupy.arange(6)
+        assert same(compiled(x, floats), halved(other, floats))
+        assert same(x, other)
+    assert compiled.breaks
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0, 0])
+def test_zeros_that_fill(host: Host, zero: float) -> None:
+    """CuPy clears memory without gaps, where -0.0 becomes 0.0; memory with gaps keeps the sign."""
+    cp = host.cupy
+
+    def filled(x: Any, i: Any, zero: float) -> Any:
+        y, z = x * 2, x + 1
+        y[0], y[:, 1], y[2, 2] = zero, zero, zero
+        z[...] = zero
+        x[x > 0.5] = zero
+        x[i] = zero
+        return y, z, x, cp.full((2, 3), zero), cp.full(3, -0.0)
+
+    check_in_place(filled, cp.asarray(RNG.normal(size=(5, 6))), cp.asarray([1, 3]), zero)
+    if zero == 0 and isinstance(zero, float):
+        compiled = ufuse.compile(filled)
+        for value in (1.5, -0.0, 0.0, -2.0, -0.0):
+            x, other = (cp.asarray(np.arange(30.0).reshape(5, 6)) for _ in range(2))
+            places = cp.asarray([1, 3])
+            found, wanted = compiled(x, places, value), filled(other, places, value)
+            assert all(map(same, found, wanted))
 
 
 def test_a_number_too_large_for_the_array_is_warned_of_once(host: Host) -> None:
@@ -256,3 +292,59 @@ def test_graphs_read_back(host: Host) -> None:
     again = ufuse.Graph.parse(text)
     assert str(again) == text
     assert again.source("cupy").count("arange") == source_of(compiled).count("arange") > 0
+
+
+def test_what_is_sent(host: Host) -> None:
+    """Numbers in lists, alone and computed, and arguments of NumPy's: new memory at each call."""
+    cp = host.cupy
+
+    def sent(x: Any, a: Any, s: float) -> Any:
+        b = cp.asarray(a)
+        b *= 2
+        return (
+            x[:2] * cp.array([1.0, s]),
+            cp.array([[1, 2], [3, 4]], dtype="f4") + x[0],
+            b,
+            cp.asarray(s) * x,
+            cp.array(3),
+        )
+
+    x = cp.asarray(RNG.normal(size=4))
+    for dtype in "?bBhiIlLfdFD":
+        a = (RNG.normal(size=(3, 4)) * 3).astype(dtype if dtype != "?" else "i4")
+        compiled = ufuse.compile(sent)
+        for s in (0.5, -1.25, 0.5):
+            for found, wanted in zip(compiled(x, a, s), sent(x, a, s), strict=True):
+                assert same(found, wanted)
+        assert not compiled.breaks
+    compiled = ufuse.compile(lambda a: cp.asarray(a) * 2)
+    for a in (np.asfortranarray(RNG.normal(size=(3, 4))), RNG.normal(size=(3, 4)).T):
+        for _ in range(2):
+            assert same(compiled(a), cp.asarray(a) * 2)
+    assert compiled.breaks
+
+
+@pytest.mark.parametrize("dtype", "FD")
+def test_complex_numbers(host: Host, dtype: str) -> None:
+    """Their parts are views, which may be written; arrays of them are stored and joined."""
+    cp = host.cupy
+
+    def parts(z: Any) -> Any:
+        w = z * 2
+        w[0] = z[1] * (1 + 2j)
+        w[1:].real[:, 0] = z[1:, 1].imag
+        w.imag[...] += 1
+        z[:, 1] = z[:, 0]
+        return (
+            w,
+            w.real * w.imag,
+            cp.concatenate([z, w]),
+            abs(z) ** 2,
+            z.conj() * w,
+            z.T.imag,
+            w.real,
+        )
+
+    check_in_place(
+        parts, cp.asarray((RNG.normal(size=(4, 3)) + 1j * RNG.normal(size=(4, 3))).astype(dtype))
+    )

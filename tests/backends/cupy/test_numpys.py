@@ -298,3 +298,20 @@ def test_machine_code_is_kept_on_disk(host: Host, monkeypatch: pytest.MonkeyPatc
     check(lambda x: x * 3 + 0.25, A)
     assert len(texts) == 3
     assert not kept
+
+
+def test_what_moves_elements(host: Host) -> None:
+    """Joined, repeated, rolled and padded arrays are CuPy's own calls, with NumPy's bits and layouts."""
+    x, y = RNG.normal(size=(2, 5, 6))
+    joined = check(lambda x, y: np.concatenate([x * 2, y]) + 1, x, y)
+    assert is_sent(joined)
+    for function in (
+        lambda x, y: (np.stack([x, y * 3], axis=1) - 1, np.vstack((x, y)) * 2),
+        lambda x, y: (np.hstack([x, y]) + x[:, :1], np.column_stack([x[:, 0], y[:, 1] * 2])),
+        lambda x, y: (np.tile(x, (2, 1)) * 2, np.repeat(y, 3, axis=0) + 1, (x * 2).repeat(2)),
+        lambda x, y: (np.roll(x, 2, axis=1) - x, np.roll(y * 2, -1)),
+        lambda x, y: (np.pad(x * 2, 1), np.pad(y, ((0, 1), (2, 0)), mode="edge") + 1),
+        lambda x, y: np.concatenate([x.astype("f4"), (y * 9).astype("i4")]),
+    ):
+        compiled = check(function, x, y)
+        assert is_sent(compiled)

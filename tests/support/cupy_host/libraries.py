@@ -192,8 +192,8 @@ class Blas(types.ModuleType):
         self.submit(work)
 
 
-def install(cupy: Any, device: Device, compiler: Compiler) -> None:
-    """Put the stand-ins in the libraries' places."""
+def install(cupy: Any, device: Device, compiler: Compiler) -> Blas:
+    """Put the stand-ins in the libraries' places; that of cuBLAS is given."""
     from cupy_backends.cuda import libs  # noqa: PLC0415 - only where CuPy is installed
 
     blas = Blas(device, compiler, lambda: cupy.cuda.get_current_stream().ptr)
@@ -216,3 +216,4 @@ def install(cupy: Any, device: Device, compiler: Compiler) -> None:
         blas.submit(work)
 
     thrust.sort, thrust.argsort, thrust.lexsort = sort, argsort, lexsort
+    return blas

@@ -1,0 +1,90 @@
+"""Calls of CuPy's kernels that are objects: `ElementwiseKernel`, and the reductions that its own functions use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ufuse.frame_hook.arrays import arrays, devices
+from ufuse.frame_hook.arrays.device_rules import array_argument, known
+from ufuse.frame_hook.arrays.reductions import axes_argument
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import Constant, DeviceArray, Symbol
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import ops
+from ufuse.graph.node import Node
+from ufuse.graph.typing.device_calls import KERNEL
+from ufuse.graph.typing.library import CUDA, cupy
+
+Given = Mapping[str, Symbol]
+OF_REDUCTION = ("a", "axis", "dtype", "out", "keepdims")
+
+
+def call_kernel(
+    interpreter: Interpreter, kernel: Any, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """A call of a kernel."""
+    if isinstance(kernel, cupy().reduction):
+        return _reduced(interpreter, kernel, arguments, keywords)
+    return _elementwise(interpreter.trace, kernel, arguments, keywords)
+
+
+def _reduced(
+    interpreter: Interpreter, kernel: Any, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """One number for each part of an array."""
+    trace, what = interpreter.trace, kernel.name
+    given = dict(zip(OF_REDUCTION, arguments, strict=False)) | dict(keywords)
+    if len(given) != len(arguments) + len(keywords) or set(given) - set(OF_REDUCTION):
+        raise GraphBreak("numpy-call", f"{what} with these arguments")
+    array = array_argument(interpreter, given.pop("a", Constant(None)), what)
+    plain = {key: arrays.plain(trace, one) for key, one in given.items()}
+    if plain.get("dtype") is not None or plain.get("out") is not None:
+        raise GraphBreak("numpy-call", f"{what} with dtype= or out=")
+    axis = None if plain.get("axis") is None else given["axis"]
+    axes = axes_argument(interpreter, axis, array.type.ndim)
+    keepdims, row = plain.get("keepdims", False), cupy().reduction_row(kernel)
+    if row is None or type(keepdims) is not bool:
+        raise GraphBreak("numpy-call", f"{what} with these arguments")
+    if not kernel.identity:
+        for one in range(array.type.ndim) if axes is None else axes:
+            if trace.sizes.decide("eq", array.type.shape[one], 0):
+                raise GraphBreak("eager-raises", "ValueError: zero-size array to reduction")
+    attributes = {"axis": axes, "keepdims": keepdims, "dtype": None}
+    return trace.graph.fresh(trace.graph.node(row, (trace.graph.value(array),), attributes))
+
+
+def _elementwise(trace: Trace, kernel: Any, arguments: Sequence[Symbol], keywords: Given) -> Symbol:
+    """An elementwise kernel by its own call, with new results or one that is given and written."""
+    name, looked = cupy().kernel_name(kernel), [trace.look(one) for one in arguments]
+    size = known(trace, keywords.get("size"), -1)
+    if name is None or set(keywords) - {"size"} or type(size) is not int:
+        raise GraphBreak("numpy-call", f"{kernel.name} with these arguments")
+    inputs: list[Node] = []
+    given: list[Any] = []
+    for symbol in looked:
+        if not isinstance(symbol, DeviceArray) and not arrays.is_number(symbol):
+            raise GraphBreak("numpy-call", f"{kernel.name} of what is no array of CuPy's")
+        given.append(len(inputs))
+        inputs.append(devices.node_of(trace, symbol))
+    named = () if size == -1 else (("size", ("const", size)),)
+    attributes: dict[str, Any] = {
+        "function": KERNEL + name,
+        "arguments": tuple(given),
+        "keywords": named,
+        "device": CUDA,
+    }
+    if len(given) == kernel.nin:
+        node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=True)
+        return devices.results_of(trace, node)
+    target = looked[-1]
+    if len(given) != kernel.nargs or kernel.nout != 1 or not isinstance(target, DeviceArray):
+        raise GraphBreak("numpy-call", f"{kernel.name} with these results")
+    if target.path or any(node is inputs[-1] for node in inputs[:-1]):
+        raise GraphBreak("numpy-call", f"{kernel.name} into a view, or over what it reads")
+    devices.check_writable(trace, target)
+    node = trace.graph.node(ops.CALL, tuple(inputs), {**attributes, "writes": (len(inputs) - 1,)})
+    trace.graph.note_write(target.buffer)
+    trace.graph.replace(target.buffer, trace.graph.node(ops.ITEM, (node,), {"index": 1}))
+    return target

@@ -1,0 +1,52 @@
+"""Everyday code of CuPy's users is one graph, but for what the host reads and a few functions that are named here."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+from tests.support.restated import check_restated
+from tests.support.unlimited import lift_limits
+
+from . import everyday
+
+LIBRARIES = frozenset(
+    """random solve inverse determinant cholesky eigh svd""".split()
+)  # for which the test device has no stand-in
+WAITING = frozenset(
+    """to_float to_int to_item get asnumpy until_small if_any scaled_by_the_host conjugate_gradient_tested nanmax
+    unravelled""".split()
+)  # they end where the host reads, and go on behind it
+ENDING = frozenset(
+    """choose as_strided sliding fortran order_f arange_float zeros_order number_type sum_out lexsort einsum_trace cross
+    confusion group_means""".split()
+)
+
+
+@pytest.mark.parametrize("name", sorted(set(everyday.FUNCTIONS) - LIBRARIES))
+def test_everyday_code(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As eager CuPy: first and second call, after a retrace, with arrays in other memory."""
+    monkeypatch.setattr(everyday, "cp", host.cupy)
+    lift_limits(monkeypatch)
+    function = everyday.FUNCTIONS[name]
+
+    def made() -> tuple[Any, ...]:
+        given = [everyday.GIVEN[one] for one in inspect.signature(function).parameters]
+        return tuple(
+            host.cupy.asarray(one) if isinstance(one, np.ndarray) else one for one in given
+        )
+
+    compiled = ufuse.compile(function)
+    for _ in range(3):
+        compiled(*made())
+    if name not in WAITING | ENDING:
+        assert [one.reason for one in compiled.breaks] == []
+        assert compiled.stats.hits
+    else:
+        assert compiled.breaks
+    check_restated(host, function, made)

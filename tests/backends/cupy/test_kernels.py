@@ -1,0 +1,123 @@
+"""Kernels that a program makes itself, and NumPy's functions called with CuPy's arrays: in one graph with what is around."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+
+from .test_programs import why_different
+from .test_reductions import check
+
+RNG = np.random.default_rng(17)
+A = RNG.normal(size=(4, 5))
+
+
+@pytest.fixture
+def kernels(host: Host) -> Any:
+    """Some kernels, in a namespace."""
+    kernel = host.cupy.ElementwiseKernel
+
+    class Kernels:
+        squared = kernel("T x, T y", "T z", "z = (x - y) * (x - y)", "squared")
+        typed = kernel("float32 x, T y", "float64 z, T w", "z = x * 2; w = y + 1", "typed")
+        raw = kernel("raw T x, int64 n", "T y", "y = x[n - 1 - i]", "backwards")
+
+    return Kernels
+
+
+def test_elementwise_kernels(host: Host, kernels: Any) -> None:
+    """With new results: one or several, of the kernel's dtypes; with numbers, and over a number of elements."""
+    cp, squared, typed, raw = host.cupy, kernels.squared, kernels.typed, kernels.raw
+    for dtype in "fd":
+        x = cp.asarray(A.astype(dtype))
+        check(lambda x: (squared(x * 2, x[0]) + 1, squared(x, 2.5)), x)
+        check(lambda x: squared(x.T, x[:, 0]), x)
+    x, n = cp.asarray(A.astype("f4")), cp.asarray([[1], [2], [3], [4]])
+    compiled = ufuse.compile(lambda x, n: typed(x, n)[0] * 2 + typed(x + 1, n)[1])
+    for _ in range(3):
+        wanted = typed(x, n)[0] * 2 + typed(x + 1, n)[1]
+        assert why_different(compiled(x, n), wanted) is None
+    assert not compiled.breaks
+    check(lambda v: raw(v * 2, 7, size=5) + 1, cp.arange(7.0))
+
+
+def test_results_that_are_given(host: Host, kernels: Any) -> None:
+    """A kernel writes into a new array, or an argument; what is read behind it is that."""
+    cp, squared = host.cupy, kernels.squared
+
+    def written(x: Any, y: Any) -> Any:
+        z = x * 2
+        found = squared(x, y, z)
+        squared(z, 1.0, y)
+        return z + y, found is z
+
+    compiled = ufuse.compile(written)
+    for _ in range(3):
+        given = [(cp.asarray(A), cp.asarray(A[::-1].copy())) for _ in range(2)]
+        assert why_different(compiled(*given[0]), written(*given[1])) is None
+        assert why_different(given[0], given[1]) is None
+    assert not compiled.breaks
+
+
+def test_kernels_that_are_left_to_cupy(host: Host, kernels: Any) -> None:
+    """Into views, and over what it reads; CuPy's exception for other lengths and dtypes."""
+    cp, squared = host.cupy, kernels.squared
+
+    def into_a_view(x: Any) -> Any:
+        z = cp.zeros((4, 5))
+        squared(x[1:], x[:-1], z[1:])
+        squared(z, x, z)
+        return z * 2
+
+    compiled = ufuse.compile(into_a_view)
+    x = cp.asarray(A)
+    for _ in range(2):
+        assert why_different(compiled(x), into_a_view(x)) is None
+    assert compiled.breaks
+    for other in (x[:, :2], cp.ones(5, "f4")):
+        with pytest.raises((ValueError, TypeError)) as plain:
+            squared(x, other)
+        with pytest.raises(type(plain.value)) as ours:
+            ufuse.compile(lambda x, y: squared(x, y) + 1)(x, other)
+        assert str(ours.value) == str(plain.value)
+
+
+def test_numpys_functions_of_cupys_arrays(host: Host) -> None:
+    """They are CuPy's of the same name, in one graph."""
+    cp = host.cupy
+
+    def mixed(x: Any, y: Any) -> Any:
+        e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+        e /= np.sum(e, axis=-1, keepdims=True)
+        joined = np.concatenate([e, np.multiply(y, 2, out=y.copy())])
+        return (
+            joined,
+            np.where(x > 0, x, np.float64(0.5)),
+            np.linalg.norm(x),
+            np.clip(x, 0, 1) * np.pi,
+            np.matmul(x, y.T),
+        )
+
+    arguments = cp.asarray(A), cp.asarray(A[::-1].copy())
+    compiled = ufuse.compile(mixed)
+    for _ in range(3):
+        assert why_different(compiled(*arguments), mixed(*arguments)) is None
+    assert not compiled.breaks
+    assert len(compiled.graphs) == 1
+
+
+def test_arrays_of_both_libraries_are_refused_as_by_cupy(host: Host) -> None:
+    """With CuPy's exception."""
+    x = host.cupy.asarray(A)
+    compiled = ufuse.compile(lambda x, y: np.add(x, y) * 2)
+    for _ in range(2):
+        with pytest.raises(TypeError) as plain:
+            np.add(x, A)
+        with pytest.raises(TypeError) as ours:
+            compiled(x, A)
+        assert str(ours.value) == str(plain.value)
