@@ -79,7 +79,7 @@ def array_that_must_not_copy(a):
     return np.array(a, np.float32, copy=False)
 
 
-@PROGRAMS.cut(lambda: (matrix(),))
+@PROGRAMS.whole(lambda: (matrix(),))
 def array_of_more_axes(a):
     return np.array(a, ndmin=3)
 
