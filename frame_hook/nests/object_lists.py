@@ -150,8 +150,8 @@ def getter(reader: Reader, owner: Member, name: str) -> types.FunctionType | Non
 
 def _reads_plainly(outside: Outside, kind: type) -> bool:
     """Whether a class reads attributes as `object` does; guarded."""
-    plain = tuple if issubclass(kind, tuple) else object
-    own = vars(plain)["__getattribute__"]
+    plain = tuple if tuple in mro(kind) else object
+    own = plain.__getattribute__  # up to 3.13 tuples have one of their own
     return uses_plain(outside.trace, kind, "__getattribute__", own)
 
 
