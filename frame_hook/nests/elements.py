@@ -54,6 +54,7 @@ MOST_ITEMS = 32  # of a tuple that is stored into a row
 def element(reader: Reader, container: Item, key: Item) -> Item:
     """`container[key]`."""
     if isinstance(container, Items) and isinstance(key, Known) and type(key.value) is int:
+        object_lists.doubt_missing(reader, container)
         try:
             return container.items[key.value]
         except IndexError:

@@ -40,7 +40,6 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Listed,
     MadeFunction,
-    Member,
     NotNativeError,
     Number,
     Part,
@@ -83,12 +82,10 @@ def _pop(reader: Reader, _: int) -> None:
     item = reader.stack.pop()
     if isinstance(item, Array):
         elements.doubt_no_row(reader, item)
-    elif isinstance(item, Row):
-        tables.doubt_no_row(reader, item)
-    elif isinstance(item, Member):
-        object_lists.doubt_no_member(reader, item)
     elif isinstance(item, Lazy):
         elementwise.computed(reader, item)
+    else:
+        object_lists.doubt_missing(reader, item)
 
 
 @reads("PUSH_NULL")

@@ -12,18 +12,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import conversions, either, elementwise, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, tables, views
 from ufuse.frame_hook.nests.values import (
     BOOL,
     ArrayKind,
     Bound,
     Item,
+    Items,
     Known,
     Member,
     MemberKind,
     NotNativeError,
     Number,
     Objects,
+    Row,
     Thing,
     common_item_kind,
     is_none,
@@ -148,8 +150,8 @@ def getter(reader: Reader, owner: Member, name: str) -> types.FunctionType | Non
 
 def _reads_plainly(outside: Outside, kind: type) -> bool:
     """Whether a class reads attributes as `object` does; guarded."""
-    plain = tuple if issubclass(kind, tuple) else object
-    own = vars(plain)["__getattribute__"]
+    plain = tuple if tuple in mro(kind) else object
+    own = plain.__getattribute__  # up to 3.13 tuples have one of their own
     return uses_plain(outside.trace, kind, "__getattribute__", own)
 
 
@@ -242,12 +244,26 @@ def doubt_no_member(reader: Reader, item: Member) -> None:
     out.doubt_if(out.op("ilt", I1, item.index, out.op("neg", I64, there)))
 
 
+def doubt_missing(reader: Reader, item: Item) -> None:
+    """The same for what is dropped, or looked at no further: also a row of a table, or a tuple of these."""
+    match item:
+        case Member():
+            doubt_no_member(reader, item)
+        case Row():
+            tables.doubt_no_row(reader, item)
+        case Items(items):
+            for one in items:
+                doubt_missing(reader, one)
+
+
 def is_same(reader: Reader, left: Item, right: Item) -> Item | None:
     """`left is right`, where one of them is an item of a list of objects; None: neither is."""
     if not isinstance(left, Member):
         left, right = right, left
     if not isinstance(left, Member):
         return None
+    for one in (left, right):
+        doubt_missing(reader, one)
     if is_none(right):
         return Known(False)
     known = reader.outside.objects[left.holder.slot]

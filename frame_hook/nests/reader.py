@@ -568,7 +568,9 @@ class Reader(Holders):
             self.jump(targets[0])
             return
         item = self.stack.pop()
-        if "NONE" not in name:
+        if "NONE" in name:
+            object_lists.doubt_missing(self, item)
+        else:
             item = lists.truth(self, item)
         known = _known_jump(name, item)
         if known is not None:

@@ -525,6 +525,42 @@ def test_an_error_shows_what_was_set_before(place: int, odd: Any) -> None:
     assert sum(loop.turns for loop in loops_of(compiled)) > MANY
 
 
+def looked_at(bodies, at, steps):
+    count = 0
+    for k in range(steps):
+        if bodies[at[k]] is not None:
+            count += 1
+    return count
+
+
+def compared(bodies, at, steps):
+    count, one = 0, bodies[0]
+    for k in range(steps):
+        if one is bodies[at[k]] or bodies[at[k]] == one:
+            count += 1
+    return count
+
+
+def dropped(bodies, at, steps):
+    count = 0
+    for k in range(steps):
+        count += (bodies[at[k]], 1)[1]
+        bodies[at[k]]
+    return count
+
+
+@pytest.mark.parametrize("function", [looked_at, compared, dropped])
+def test_an_item_that_is_not_there_raises(function) -> None:
+    """Also where nobody takes an attribute of it."""
+    at = [0, 2, -3] * (MANY // 3)
+    assert native_turns(function, lambda: (some(Body), at, MANY)) > MANY // 2
+    for odd in (5, -6):
+        wrong = [*at[: MANY // 2], odd, *at[: MANY // 2]]
+        assert native_turns(function, lambda wrong=wrong: (some(Body), wrong, MANY)) > 0
+        with pytest.raises(IndexError):
+            ufuse.compile(function)(some(Body), wrong, MANY)
+
+
 def grows(bodies, steps):
     for k in range(steps):
         one = bodies[k % len(bodies)]

@@ -281,13 +281,22 @@ def missing(table, rows):
     return found
 
 
+def there(table, rows):
+    count = 0
+    for i in range(len(rows)):
+        if table[rows[i]] is not None:
+            count += (table[rows[i]], 1)[1]
+    return count
+
+
 @pytest.mark.parametrize("row", [7, -8])
-def test_a_row_that_is_not_there_raises(row: int) -> None:
+@pytest.mark.parametrize("function", [missing, there])
+def test_a_row_that_is_not_there_raises(function, row: int) -> None:
     """Also where nobody takes an item of it."""
     rows = [0, 6, -7] * 1000
-    assert native_turns(missing, lambda: (ints(7, 2), rows)) > 1000
+    assert native_turns(function, lambda: (ints(7, 2), rows)) > 1000
     rows[2000] = row
-    native_turns(missing, lambda: (ints(7, 2), rows))
+    native_turns(function, lambda: (ints(7, 2), rows))
 
 
 def found_in(grid, wanted):

@@ -92,7 +92,7 @@ def begin(rng: random.Random, writer: Writer) -> list[str]:
             f"first = {rng.choice(('None', 'parts[0] if parts else None', 'parts[-1] if parts else None'))}"
         )
         writer.of_parts.append("first")
-        kept += ["first and first.u", "[*map(id, parts)].index(id(first)) if first else 0"]
+        kept += ["first and first.u", "[*map(id, [*parts, first])].index(id(first))"]
     return kept
 
 
