@@ -23,8 +23,8 @@ WAITING = frozenset(
     unravelled""".split()
 )  # they end where the host reads, and go on behind it
 ENDING = frozenset(
-    """choose as_strided sliding fortran order_f arange_float zeros_order number_type sum_out lexsort einsum_trace cross
-    confusion group_means""".split()
+    """choose as_strided sliding fortran order_f arange_float zeros_order number_type sum_out lexsort cross
+    group_means""".split()
 )
 
 
