@@ -221,7 +221,7 @@ class _Pattern:
             cut = tuple(slice(None, None, 2) for _ in inner)
             inner = [2 * length for length in inner]
         array = np.full(inner, 0 if self.fill == "zero" else 1, self.dtype)[cut]
-        array = array[tuple(slice(None, None, -1 if axis < 0 else 1) for axis in self.order)]
+        array = array[(*(slice(None, None, -1 if axis < 0 else 1) for axis in self.order), ...)]
         array = array.transpose(sorted(range(len(order)), key=order.__getitem__))
         if self.fill == "eye" and array.ndim > 1:
             array[...] = np.eye(*array.shape[-2:], dtype=self.dtype)
