@@ -124,16 +124,17 @@ int64_t
 next_stored(const NestSlot *slot, const char *now, const char *before, int64_t from, int64_t count)
 {
     switch (slot->itemsize) {
-#define COMPARE(TYPE)                                                                              \
-    case sizeof(TYPE):                                                                             \
-        while (from < count && ((const TYPE *)now)[from] == ((const TYPE *)before)[from]) {        \
+/* What is saved of one slot lies right behind that of another: it may lie anywhere. */
+#define COMPARE(SIZE)                                                                              \
+    case SIZE:                                                                                     \
+        while (from < count && memcmp(now + from * (SIZE), before + from * (SIZE), SIZE) == 0) {   \
             from++;                                                                                \
         }                                                                                          \
         return from;
-        COMPARE(uint64_t)
-        COMPARE(uint32_t)
-        COMPARE(uint16_t)
-        COMPARE(uint8_t)
+        COMPARE(8)
+        COMPARE(4)
+        COMPARE(2)
+        COMPARE(1)
 #undef COMPARE
     default:
         return from; /* no number is of another size: all are taken to differ */
