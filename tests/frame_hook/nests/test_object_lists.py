@@ -896,5 +896,6 @@ def test_a_list_that_has_become_much_longer(monkeypatch: pytest.MonkeyPatch) -> 
             assert compiled(bird, flock) == others_energy(bird, flock)
         whole = compiled.__ufuse_cache__.whole_call.artefact
         before = whole.runs
-        assert compiled(bird, flock) == others_energy(bird, flock)
-        assert whole.runs == before + 1
+        for _ in range(100):  # one call may be timed while the machine does something else
+            assert compiled(bird, flock) == others_energy(bird, flock)
+        assert whole.runs > before + 10
