@@ -22,14 +22,18 @@ from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph.node import Graph
 from ufuse.graph.passes.dead import without_dead
 
-_last: WeakKeyDictionary[Graph, tuple[bool, Plan]] = WeakKeyDictionary()
+_last: WeakKeyDictionary[Graph, tuple[bool, Plan | None]] = WeakKeyDictionary()
 
 
-def planned(graph: Graph, *, exact: bool) -> Plan:
-    """The plan of a graph; the last one is kept while its graph lives, for who asks for the code of what was traced."""
+def planned(graph: Graph, *, exact: bool) -> Plan | None:
+    """The plan of a graph, or None where not all of it is for a GPU.
+
+    The last one is kept while its graph lives, for who asks for the code of what was traced.
+    """
     found = _last.get(graph)
     if found is None or found[0] is not exact:
-        found = exact, plan_of(without_dead(graph), exact=exact)
+        live = without_dead(graph)
+        found = exact, plan_of(live, exact=exact) if all(map(is_done, live)) else None
         _last.clear()
         _last[graph] = found
     return found[1]
@@ -64,10 +68,10 @@ class CupyBackend:
             if isinstance(made, str):
                 return on_host.BACKEND.compile(graph, options)
             return numpys.SendingProgram(made)
-        if not all(map(is_done, without_dead(graph))):
-            return _declined
         plan = planned(graph, exact=options.exact)
-        return program_of(plan, graph.name) if why_not_run(plan) is None else _declined
+        if plan is None or why_not_run(plan) is not None:
+            return _declined
+        return program_of(plan, graph.name)
 
     def source(self, graph: Graph, options: Options = DEFAULT) -> str:
         """The plan as text: its steps, and the CUDA C++ of its kernels."""
@@ -76,9 +80,10 @@ class CupyBackend:
             if isinstance(made, str):
                 return f"the CPU runs this: {made}\n{on_host.BACKEND.source(graph)}"
             return listing(made.plan, graph.name, NUMPYS)
-        if not all(map(is_done, without_dead(graph))):
+        plan = planned(graph, exact=options.exact)
+        if plan is None:
             return "plain Python runs this: not all of it is for a GPU\n"
-        return listing(planned(graph, exact=options.exact), graph.name)
+        return listing(plan, graph.name)
 
 
 BACKEND = CupyBackend()
