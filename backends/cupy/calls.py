@@ -87,36 +87,21 @@ def reduction_call(draft: Draft, node: Node, kernel: Any, keywords: dict[str, An
 
 def _writing_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
     """A call that writes: CuPy raises before it does, and plain Python then says so."""
-    slots = [_argument(draft, spec, node) for spec in node.attributes["arguments"]]
-    named = {key: _argument(draft, spec, node) for key, spec in node.attributes["keywords"]}
+    slots = [draft.argument(spec, node) for spec in node.attributes["arguments"]]
+    named = {key: draft.argument(spec, node) for key, spec in node.attributes["keywords"]}
     return draft.call(partial(tried, function), *slots, node=node, **named)
 
 
 def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
     attributes = node.attributes
-    slots = [_argument(draft, spec, node) for spec in attributes["arguments"]]
-    named = {key: _argument(draft, spec, node) for key, spec in attributes["keywords"]}
+    slots = [draft.argument(spec, node) for spec in attributes["arguments"]]
+    named = {key: draft.argument(spec, node) for key, spec in attributes["keywords"]}
     if isinstance(node.type, TupleType):  # new arrays, each in C order
         kinds = tuple((one.dtype, one.ndim, True) for one in node.type.items)  # type: ignore[union-attr]
         return draft.call(partial(of_kinds, function, kinds), *slots, node=node, **named)
     assert isinstance(node.type, ArrayType)
     kind = node.type.dtype, node.type.ndim, node.type.contiguous
     return draft.call(partial(of_kind, function, *kind), *slots, node=node, **named)
-
-
-def _argument(draft: Draft, spec: Any, node: Node) -> int:
-    match spec:
-        case int():
-            return draft.slot(node.inputs[spec])
-        case ("const", value):
-            return draft.constant(value)
-        case ("size", value):
-            return draft.size(value)
-        case (kind, items):
-            slots = tuple(_argument(draft, item, node) for item in items)
-            made = draft.step("tuple", slots)[0]
-            return made if kind == "tuple" else draft.call(list, made)
-    raise AssertionError(f"not an argument: {spec!r}")
 
 
 Kind = tuple[np.dtype, int, bool]

@@ -134,9 +134,9 @@ def _whole(draft: Draft, node: Node) -> int:
         or lean_function(node)
         or function_named(name)
     )
-    slots = [_argument(draft, spec, node) for spec in node.attributes.get("arguments", ())]
+    slots = [draft.argument(spec, node) for spec in node.attributes.get("arguments", ())]
     keywords = {
-        name: _argument(draft, spec, node) for name, spec in node.attributes.get("keywords", ())
+        name: draft.argument(spec, node) for name, spec in node.attributes.get("keywords", ())
     }
     made = draft.call(function, *slots, node=node, **keywords)
     draft.plan.steps[-1].refuses = name in LOOKS_FIRST or name.endswith(".at")
@@ -151,19 +151,6 @@ def _method(node: Node) -> Callable[..., Any] | None:
     type_ = node.inputs[0].type
     is_array = isinstance(type_, ArrayType) and not type_.scalar and not type_.device
     return METHODS.get(node.attributes["function"]) if is_array else None
-
-
-def _argument(draft: Draft, spec: Any, node: Node) -> int:
-    match spec:
-        case int():
-            return draft.slot(node.inputs[spec])
-        case ("const", value):
-            return draft.constant(value)
-        case (kind, items):
-            slots = tuple(_argument(draft, item, node) for item in items)
-            made = draft.step("tuple", slots)[0]
-            return made if kind == "tuple" else draft.call(list, made)
-    raise AssertionError(f"not an argument: {spec!r}")
 
 
 def _structured(draft: Draft, node: Node) -> int:

@@ -116,6 +116,20 @@ class Draft:
             self.plan.constants.append((self._constants[key], value))
         return self._constants[key]
 
+    def argument(self, spec: Any, node: Node) -> int:
+        """The slot of an argument of a call: an input of the node by its number, or `(kind, what)`."""
+        match spec:
+            case int():
+                return self.slot(node.inputs[spec])
+            case ("const", value):
+                return self.constant(value)
+            case ("size", value):
+                return self.size(value)
+            case (kind, items):
+                made = self.step("tuple", tuple(self.argument(item, node) for item in items))[0]
+                return made if kind == "tuple" else self.call(list, made)
+        raise AssertionError(f"not an argument: {spec!r}")
+
     def slot(self, node: Node) -> int:
         """The slot of a value; all versions of a buffer are one object."""
         passed: list[Node] = []

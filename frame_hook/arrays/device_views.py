@@ -10,14 +10,14 @@ import numpy as np
 from ufuse.frame_hook.arrays import arrays, devices, flags
 from ufuse.frame_hook.arrays.device_rules import array_argument, function, known, method
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
-from ufuse.frame_hook.arrays.making import shape_argument
-from ufuse.frame_hook.arrays.reductions import axes_argument, dtype_argument
+from ufuse.frame_hook.arrays.making import diagonal_of, shape_argument
+from ufuse.frame_hook.arrays.reductions import dtype_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, DeviceArray, List, Slice, Symbol, Tuple
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops
-from ufuse.graph.size import Size, add
+from ufuse.graph.size import Size
 from ufuse.graph.typing.shapes import is_c_like
 
 NONE, ZERO, ONE = Constant(None), Constant(0), Constant(1)
@@ -178,20 +178,9 @@ def _diagonal(
     axis1: Symbol = ZERO,
     axis2: Symbol = ONE,
 ) -> Symbol:
-    trace, array = interpreter.trace, array_argument(interpreter, a, "diagonal")
-    shift, decide = known(trace, offset), trace.sizes.decide
-    pair = axes_argument(interpreter, Tuple((axis1, axis2)), array.type.ndim)
-    if type(shift) is not int or pair is None or array.type.ndim < 2:
-        raise GraphBreak("numpy-call", "cupy.ndarray.diagonal with these arguments")
-    rows, columns = (array.type.shape[axis] for axis in pair)
-    rows, columns = add(rows, min(shift, 0)), add(columns, -max(shift, 0))
-    length = rows if decide("le", rows, columns) else columns
-    if decide("le", length, 0):
-        raise GraphBreak("numpy-call", "a diagonal without elements")
-    if decide("eq", length, 1):
-        length = 1
-    attributes = {"offset": shift, "axes": pair, "length": length}
-    return trace.graph.view(array, ops.DIAGONAL, attributes)
+    array = array_argument(interpreter, a, "diagonal")
+    axes = Tuple((axis1, axis2))
+    return diagonal_of(interpreter, array, offset, axes, "cupy.ndarray.diagonal")
 
 
 @method("view")

@@ -17,9 +17,18 @@ from ufuse.frame_hook.arrays.reductions import (
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import Positional, Rule, method, rule_for
 from ufuse.frame_hook.objects.values import as_size, described, is_none
+from ufuse.frame_hook.trace.draft import OneArray
 from ufuse.frame_hook.trace.layouts import MOST_BYTES
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, List, Number, Slice, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import (
+    Array,
+    Constant,
+    List,
+    Number,
+    Slice,
+    Symbol,
+    Tuple,
+)
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
@@ -394,11 +403,20 @@ def _diagonal(
     axis2: Symbol = ONE,
 ) -> Symbol:
     """`a.diagonal()`: a view that is not written through."""
-    array, decide = array_argument(interpreter, a, "diagonal"), interpreter.trace.sizes.decide
+    array = array_argument(interpreter, a, "diagonal")
+    axes = Tuple((axis1, axis2))
+    return diagonal_of(interpreter, array, offset, axes, "numpy.ndarray.diagonal")
+
+
+def diagonal_of(
+    interpreter: Interpreter, array: OneArray, offset: Symbol, axes: Tuple, name: str
+) -> OneArray:
+    """The view of a diagonal, of NumPy's arrays or CuPy's; `name` is what was called."""
+    decide = interpreter.trace.sizes.decide
     shift = arrays.known_int(interpreter.trace.look(offset))
-    pair = axes_argument(interpreter, Tuple((axis1, axis2)), array.type.ndim)
+    pair = axes_argument(interpreter, axes, array.type.ndim)
     if shift is None or pair is None or array.type.ndim < 2:
-        raise GraphBreak("numpy-call", "numpy.ndarray.diagonal with these arguments")
+        raise GraphBreak("numpy-call", f"{name} with these arguments")
     rows, columns = (array.type.shape[axis] for axis in pair)
     rows, columns = add(rows, min(shift, 0)), add(columns, -max(shift, 0))
     length = rows if decide("le", rows, columns) else columns

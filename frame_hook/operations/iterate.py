@@ -430,30 +430,20 @@ def _next_in_set(_: Interpreter, iterator: Iterator) -> Symbol | None:
     return Constant(iterator.state[iterator.position - 1])
 
 
-@next_of("rows")
+@next_of("rows", "rows on a device")
 def _next_row(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
     array = iterator.parts[0]
-    assert isinstance(array, Array)
+    assert isinstance(array, Array | DeviceArray)
     count = interpreter.trace.sizes.fixed(array.type.shape[0])
     if count > LONGEST_SEQUENCE // 10:
         raise GraphBreak("loop")
     if iterator.position >= count:
         return None
     iterator.position += 1
-    return indexing.item(interpreter.trace, array, Constant(iterator.position - 1))
-
-
-@next_of("rows on a device")
-def _next_row_on_device(interpreter: Interpreter, iterator: Iterator) -> Symbol | None:
-    array = iterator.parts[0]
-    assert isinstance(array, DeviceArray)
-    count = interpreter.trace.sizes.fixed(array.type.shape[0])
-    if count > LONGEST_SEQUENCE // 10:
-        raise GraphBreak("loop")
-    if iterator.position >= count:
-        return None
-    iterator.position += 1
-    return devices.item(interpreter.trace, array, Constant(iterator.position - 1))
+    place = Constant(iterator.position - 1)
+    if isinstance(array, DeviceArray):
+        return devices.item(interpreter.trace, array, place)
+    return indexing.item(interpreter.trace, array, place)
 
 
 @next_of("rows backwards")

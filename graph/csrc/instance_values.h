@@ -1,24 +1,8 @@
-/*
- * Where CPython keeps the attributes of instances of classes that are written in Python. To be
- * included before Python.h: these are its internal headers.
- */
+/* Where CPython keeps the attributes of instances of classes that are written in Python. */
 #ifndef UFUSE_INSTANCE_VALUES_H
 #define UFUSE_INSTANCE_VALUES_H
 
-#ifndef Py_BUILD_CORE
-#    define Py_BUILD_CORE 1
-#endif
-#include <Python.h>
-#ifdef _PyGC_FINALIZED
-#    undef _PyGC_FINALIZED /* 3.12's internal headers define it again, differently (gh-105268) */
-#endif
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#include <internal/pycore_dict.h>
-#include <internal/pycore_object.h>
-#pragma GCC diagnostic pop
+#include "internals.h"
 
 /*
  * The inline values of an object whose class has Py_TPFLAGS_MANAGED_DICT, under its class's shared
@@ -47,6 +31,25 @@ values_of_instance(PyObject *object, PyObject **dict)
     *dict = *_PyObject_ManagedDictPointer(object);
     return *_PyObject_ValuesPointer(object);
 #endif
+}
+
+/*
+ * The same of any object: its inline values, or NULL; its dict, where there is one. Of a class
+ * there is neither.
+ */
+static inline PyDictValues *
+attributes_of(PyObject *object, PyObject **dict)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    *dict = NULL;
+    if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
+        return values_of_instance(object, dict);
+    }
+    if (type->tp_dictoffset != 0 && !PyType_Check(object)) {
+        PyObject **place = _PyObject_GetDictPtr(object);
+        *dict = place == NULL ? NULL : *place;
+    }
+    return NULL;
 }
 
 #endif

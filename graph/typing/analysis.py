@@ -84,6 +84,17 @@ def _half(call: Call) -> Shape:
     return _along(call, divide("//", _length(call), 2) + 1)
 
 
+def quantile(call: Call) -> Shape:
+    """Quantiles or percentiles along axes: those that are asked for are the first axes."""
+    wanted = call.argument(1, "q")
+    if wanted is None or call.constant(4, "overwrite_input", default=False):
+        raise CannotInfer(f"{call.name} with overwrite_input=")
+    call.argument(5, "method")
+    kept = bool(call.constant(6, "keepdims", default=False))
+    axis = call.constant(2, "axis")
+    return (*nested_shape(wanted, call.name, call.facts), *reduced(call.shape(0, "a"), axis, kept))
+
+
 def _whole_again(call: Call) -> Shape:
     """Back to real numbers."""
     length = _length(call)

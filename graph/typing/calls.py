@@ -13,7 +13,7 @@ import numpy as np
 
 from ufuse.graph.size import Size, divide
 from ufuse.graph.types import NumberType
-from ufuse.graph.typing.analysis import ANALYSIS
+from ufuse.graph.typing.analysis import ANALYSIS, quantile
 from ufuse.graph.typing.arranging import ARRANGING
 from ufuse.graph.typing.call import (
     BY_NAME,
@@ -414,16 +414,6 @@ def _one_answer(call: Call) -> Shape:
     return ()
 
 
-def _quantile(call: Call) -> Shape:
-    wanted = call.argument(1, "q")
-    if wanted is None or call.constant(4, "overwrite_input", default=False):
-        raise CannotInfer(f"{call.name} with overwrite_input=")
-    call.argument(5, "method")
-    kept = bool(call.constant(6, "keepdims", default=False))
-    axis = call.constant(2, "axis")
-    return (*nested_shape(wanted, call.name, call.facts), *reduced(call.shape(0, "a"), axis, kept))
-
-
 def _finite(call: Call) -> Shape:
     if not call.constant(1, "copy", default=True):
         raise CannotInfer(f"{call.name} with copy=False")
@@ -521,8 +511,8 @@ CALLS: dict[str, Rule] = {
     "numpy.std":               Rule(_reduce(5)),
     "numpy.median":            Rule(_median),
     "numpy.ptp":               Rule(_reduce(3)),
-    "numpy.percentile":        Rule(_quantile),
-    "numpy.quantile":          Rule(_quantile),
+    "numpy.percentile":        Rule(quantile),
+    "numpy.quantile":          Rule(quantile),
     "numpy.sum":               Rule(_chosen(4)),
     "numpy.prod":              Rule(_chosen(4)),
     "numpy.max":               Rule(_chosen(3)),

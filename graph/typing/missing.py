@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ufuse.graph.typing.call import BY_NAME, Call, Rule, ShapeRule, nested_shape
+from ufuse.graph.typing.analysis import quantile
+from ufuse.graph.typing.call import BY_NAME, Call, Rule, ShapeRule
 from ufuse.graph.typing.sample import CannotInfer
 from ufuse.graph.typing.shapes import Shape, count, reduced, the_axis
 
@@ -28,16 +29,6 @@ def _along(call: Call) -> Shape:
     return shape
 
 
-def _quantile(call: Call) -> Shape:
-    wanted = call.argument(1, "q")
-    if wanted is None or call.constant(4, "overwrite_input", default=False):
-        raise CannotInfer(f"{call.name} with overwrite_input=")
-    call.argument(5, "method")
-    kept = bool(call.constant(6, "keepdims", default=False))
-    rest = reduced(call.shape(0, "a"), call.constant(2, "axis"), kept)
-    return (*nested_shape(wanted, call.name, call.facts), *rest)
-
-
 # fmt: off
 MISSING: dict[str, Rule] = {
     "numpy.nanmean":           Rule(_over(4), warns=True),
@@ -48,8 +39,8 @@ MISSING: dict[str, Rule] = {
     "numpy.nanargmax":         Rule(_over(BY_NAME), warns=True),
     "numpy.nanargmin":         Rule(_over(BY_NAME), warns=True),
     "numpy.nanmedian":         Rule(_over(4, 3), warns=True),
-    "numpy.nanpercentile":     Rule(_quantile, warns=True),
-    "numpy.nanquantile":       Rule(_quantile, warns=True),
+    "numpy.nanpercentile":     Rule(quantile, warns=True),
+    "numpy.nanquantile":       Rule(quantile, warns=True),
     "numpy.nancumsum":         Rule(_along),
     "numpy.nancumprod":        Rule(_along),
 }

@@ -71,7 +71,7 @@
     X(DISJOINT, "rr")             /* two arrays share no memory */                                 \
     X(ALL_DISJOINT, "ns")         /* the first n of some arrays share none with any other */       \
     X(SAME, "rr")                 /* two registers have the same object */                         \
-    X(DIFFERENT, "rr")            /* two registers have different objects, and these no one dict */\
+    X(DIFFERENT, "rr")            /* two registers have different objects that share no dict */  \
     X(NOT_DICT_OF, "rr")          /* the first is not where the second has its attributes */       \
     X(NO_FINALIZER, "r")          /* no Python code runs when the object dies */                   \
     X(NO_FINALIZER_ATTR, "rK")    /* the same for an attribute in the object's dict or slot */

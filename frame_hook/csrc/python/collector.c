@@ -3,7 +3,7 @@
  * what is being read. gc.disable() would be seen by other threads, and would be undone by their
  * gc.enable(); so `gc.collecting` is set, as CPython itself does while it collects.
  */
-#include "python/internals.h"
+#include "internals.h"
 
 #include <pthread.h>
 

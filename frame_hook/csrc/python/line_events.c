@@ -1,4 +1,4 @@
-#include "python/internals.h"
+#include "internals.h"
 
 #include "python/line_events.h"
 

@@ -2,7 +2,7 @@
  * Whether another thread has run, or a collection with finalizers of the program, since some
  * moment. CPython counts both; whoever runs code of the program on this thread knows of that.
  */
-#include "python/internals.h"
+#include "internals.h"
 
 #include "python/quiet.h"
 

@@ -2,7 +2,7 @@
 #ifndef UFUSE_SLOTS_H
 #define UFUSE_SLOTS_H
 
-#include "python/internals.h"
+#include "internals.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,9 @@
 /*
- * The one file that knows how CPython stores the keys of dicts and the attributes of instances.
+ * How CPython stores the keys of dicts and the attributes of instances; the rest that is known of
+ * the latter is in instance_values.h.
  * Laws: no function is called that libpython does not export, and nothing is changed.
  */
-#include "python/internals.h"
+#include "internals.h"
 
 #include <stdbool.h>
 #include <structmember.h>
@@ -185,15 +186,8 @@ find_name(PyObject *dict, PyObject *name, Py_ssize_t *place, PyObject **value)
 PyObject *
 dict_of_instance(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    PyObject *dict = NULL;
-    if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
-        (void)values_of_instance(object, &dict);
-    }
-    else if (type->tp_dictoffset != 0 && !PyType_Check(object)) {
-        PyObject **place = _PyObject_GetDictPtr(object);
-        dict = place == NULL ? NULL : *place;
-    }
+    PyObject *dict;
+    (void)attributes_of(object, &dict);
     return dict;
 }
 

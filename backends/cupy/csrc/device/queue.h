@@ -4,6 +4,8 @@
 
 #include "device/device.h"
 
+enum { LEAST_REPLAYED = 3 }; /* launches, of which fewer are no graph */
+
 /* A launch that waits; its arguments are `count` cells of the queue's from `first` on. */
 typedef struct {
     Grid grid;

@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-enum { LEAST = 3, CALLS_BEFORE = 2, TRIALS = 8, MOST_CHANGES = 8 };
+enum { CALLS_BEFORE = 2, TRIALS = 8, MOST_CHANGES = 8 };
 
 /* CUDA_KERNEL_NODE_PARAMS, in the form that every driver from CUDA 10 on takes. */
 typedef struct {
@@ -140,13 +140,20 @@ replay_free(Replay *replay)
     replay->cell = NULL;
 }
 
-/* What the driver is told of a launch; `arguments` has room for the addresses of its arguments. */
-static NodeParameters
-parameters_of(const Waiting *waiting, Cell *cells, void **arguments)
+/* Put the addresses of a launch's arguments, for which there is room. */
+static void
+put_arguments(const Waiting *waiting, Cell *cells, void **arguments)
 {
     for (int i = 0; i < waiting->count; i++) {
         arguments[i] = &cells[waiting->first + i];
     }
+}
+
+/* What the driver is told of a launch; `arguments` has room for the addresses of its arguments. */
+static NodeParameters
+parameters_of(const Waiting *waiting, Cell *cells, void **arguments)
+{
+    put_arguments(waiting, cells, arguments);
     return (NodeParameters){.function = waiting->grid.function,
                             .blocks = {waiting->grid.blocks, 1, 1},
                             .threads = {waiting->grid.threads, 1, 1},
@@ -215,6 +222,14 @@ is_alike(const Replay *replay, const Queue *queue, int device)
     return true;
 }
 
+/* Copy launches that wait, as many as there is room for. */
+static void
+copy_waiting(Replay *replay, const Queue *queue)
+{
+    memcpy(replay->launch, queue->launch, (size_t)queue->launches * sizeof(*replay->launch));
+    memcpy(replay->cell, queue->cell, (size_t)queue->cells * sizeof(*replay->cell));
+}
+
 /* Remember the launches that wait in place of others. Returns false where memory is short. */
 static bool
 remember(Replay *replay, const Queue *queue, int device)
@@ -229,8 +244,7 @@ remember(Replay *replay, const Queue *queue, int device)
     }
     replay->launches = queue->launches;
     replay->cells = queue->cells;
-    memcpy(replay->launch, queue->launch, (size_t)queue->launches * sizeof(*replay->launch));
-    memcpy(replay->cell, queue->cell, (size_t)queue->cells * sizeof(*replay->cell));
+    copy_waiting(replay, queue);
     return true;
 }
 
@@ -238,7 +252,7 @@ remember(Replay *replay, const Queue *queue, int device)
 static bool
 prepare(Replay *replay, Queue *queue, int device, intptr_t stream)
 {
-    if (replay == NULL || replay->broken || replay->busy || queue->launches < LEAST ||
+    if (replay == NULL || replay->broken || replay->busy || queue->launches < LEAST_REPLAYED ||
         !may_replay() || replay->changes > MOST_CHANGES) {
         return false;
     }
@@ -257,8 +271,7 @@ prepare(Replay *replay, Queue *queue, int device, intptr_t stream)
             destroy_graph(replay);
             return false;
         }
-        memcpy(replay->launch, queue->launch, (size_t)queue->launches * sizeof(*replay->launch));
-        memcpy(replay->cell, queue->cell, (size_t)queue->cells * sizeof(*replay->cell));
+        copy_waiting(replay, queue);
     }
     return true;
 }
@@ -307,9 +320,7 @@ launch_each(Queue *queue, int device, intptr_t stream)
     void *arguments[queue->most_arguments + 1];
     for (int i = 0; i < queue->launches; i++) {
         const Waiting *waiting = &queue->launch[i];
-        for (int j = 0; j < waiting->count; j++) {
-            arguments[j] = &queue->cell[waiting->first + j];
-        }
+        put_arguments(waiting, queue->cell, arguments);
         if (launch(&waiting->grid, arguments, device, stream) < 0) {
             return -1;
         }
@@ -318,17 +329,13 @@ launch_each(Queue *queue, int device, intptr_t stream)
 }
 
 /*
- * Launch what waits, on a stream: as one graph where the same launches have come before and that is
- * the faster way. Returns -1 with the exception of a launch. Then nothing waits any more. Lets
- * other threads run.
+ * Launch what waits, at least one launch, on a stream: as one graph where the same launches have
+ * come before and that is the faster way. Returns -1 with the exception of a launch. Then nothing
+ * waits any more. Lets other threads run.
  */
 int
 launch_waiting(Queue *queue, Replay *replay, int device, intptr_t stream)
 {
-    if (queue->launches == 0) {
-        queue_forget(queue);
-        return 0;
-    }
     int status = ensure_context(device);
     bool may = status == 0 && prepare(replay, queue, device, stream);
     bool as_graph = may && pays(replay);

@@ -231,7 +231,6 @@ find_views(Program *self)
 static int
 find_replays(Program *self)
 {
-    enum { LEAST = 3 };
     int launches = 0, most = 0;
     for (int i = 0; i < self->steps; i++) {
         const Step *step = &self->step[i];
@@ -243,7 +242,7 @@ find_replays(Program *self)
             most = Py_MAX(most, launches);
         }
     }
-    if (most < LEAST) {
+    if (most < LEAST_REPLAYED) {
         return 0;
     }
     self->replay = PyMem_Calloc(REPLAYS, sizeof(Replay));

@@ -86,22 +86,6 @@ where_is(PyTypeObject *type, PyObject *name)
     return where;
 }
 
-/* The inline values of an object, or NULL; its dict, where there is one. Both are borrowed. */
-static PyDictValues *
-values_of(PyObject *object, PyObject **dict)
-{
-    PyTypeObject *type = Py_TYPE(object);
-    *dict = NULL;
-    if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
-        return values_of_instance(object, dict);
-    }
-    if (type->tp_dictoffset != 0 && !PyType_Check(object)) {
-        PyObject **place = _PyObject_GetDictPtr(object);
-        *dict = place == NULL ? NULL : *place;
-    }
-    return NULL;
-}
-
 /* Whether looking up a name in a dict runs no Python code. */
 static bool
 has_plain_keys(PyObject *dict)
@@ -124,7 +108,7 @@ value_in(const Where *where, PyObject *object, PyObject ***place, PyObject **dic
         *place = (PyObject **)((char *)object + where->offset);
         return **place;
     }
-    PyDictValues *values = values_of(object, dict);
+    PyDictValues *values = attributes_of(object, dict);
     if (values != NULL) {
         *place = where->index < 0 ? NULL : &values->values[where->index];
         return *place == NULL ? NULL : **place;
@@ -138,7 +122,7 @@ static bool
 has_some(PyObject *object, const Where *wheres, Py_ssize_t count)
 {
     PyObject *dict;
-    PyDictValues *values = values_of(object, &dict);
+    PyDictValues *values = attributes_of(object, &dict);
     bool found = values == NULL && dict != NULL && !has_plain_keys(dict);
     for (Py_ssize_t i = 0; !found && i < count; i++) {
         if (values != NULL) {
@@ -283,7 +267,7 @@ static bool
 note(const Addresses *noted, PyObject *object)
 {
     PyObject *dict;
-    (void)values_of(object, &dict);
+    (void)attributes_of(object, &dict);
     bool added = addresses_add(noted, object);
     return (dict == NULL || addresses_add(noted, dict)) && added;
 }
@@ -293,7 +277,7 @@ static bool
 is_noted(const Addresses *noted, PyObject *object)
 {
     PyObject *dict;
-    (void)values_of(object, &dict);
+    (void)attributes_of(object, &dict);
     return addresses_have(noted, object) || (dict != NULL && addresses_have(noted, dict));
 }
 

@@ -1,19 +1,5 @@
 /* What waits for machine code to end: alone here because it needs CPython's internal headers. */
-#define Py_BUILD_CORE 1
-#include <Python.h>
-#ifdef _PyGC_FINALIZED
-#    undef _PyGC_FINALIZED /* 3.12's internal headers define it again, differently (gh-105268) */
-#endif
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#include <internal/pycore_interp.h>
-#include <internal/pycore_runtime.h>
-#if PY_VERSION_HEX >= 0x030D0000
-#    include <internal/pycore_ceval.h>
-#endif
-#pragma GCC diagnostic pop
+#include "internals.h"
 
 #include "nest/pending.h"
 

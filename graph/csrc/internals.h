@@ -1,4 +1,4 @@
-/* CPython's internal headers, for the files that need them. */
+/* CPython's internal headers, for the files that need them; to be included before Python.h. */
 #ifndef UFUSE_INTERNALS_H
 #define UFUSE_INTERNALS_H
 
@@ -16,6 +16,7 @@
 #include <internal/pycore_frame.h>
 #include <internal/pycore_interp.h>
 #include <internal/pycore_object.h>
+#include <internal/pycore_runtime.h>
 #if PY_VERSION_HEX >= 0x030C0000
 #    include <internal/pycore_instruments.h>
 #endif
