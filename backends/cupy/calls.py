@@ -26,35 +26,36 @@ from ufuse.graph.typing.device_calls import (
 )
 from ufuse.graph.typing.library import cupy as library
 
+OPERATORS: dict[str, Callable[..., Any]] = {
+    GETITEM: operator.getitem,
+    SETITEM: operator.setitem,
+}
+
 
 def call(draft: Draft, node: Node) -> int:
     """A method of CuPy's arrays, or one of its functions."""
     name = node.attributes["function"]
-    if name in WRITING:
+    if name in WRITING or name == SETITEM or node.attributes.get("writes"):
         return _writing_call(draft, node, function_named(name))
-    if name == SETITEM:
-        return _writing_call(draft, node, operator.setitem)
     if name == LENGTH:
         return draft.call(len, draft.slot(node.inputs[0]), node=node)
-    if name == GETITEM:
-        return _checked_call(draft, node, operator.getitem)
-    if node.attributes.get("writes"):
-        return _writing_call(draft, node, function_named(name))
-    if not name.startswith(DEVICE_METHOD):
+    if name == GETITEM or not name.startswith(DEVICE_METHOD):
         return _checked_call(draft, node, function_named(name))
     name = name.removeprefix(DEVICE_METHOD)
+    method = getattr(library().array, name)
     if name in ("flatten", "ravel"):
-        function = getattr(library().array, name)
-        return draft.call(function, draft.slot(node.inputs[0]), node=node)
+        return draft.call(method, draft.slot(node.inputs[0]), node=node)
     if name == "reshape":
         slots = [draft.slot(node.inputs[0]), draft.size(node.attributes["shape"])]
-        return draft.call(library().array.reshape, *slots, node=node)
+        return draft.call(method, *slots, node=node)
     keywords = {key: value for key, (_, value) in node.attributes["keywords"]}
-    return method_call(draft, node, name, keywords)
+    return call_of_dtype(draft, node, method, keywords)
 
 
 def function_named(name: str) -> Callable[..., Any]:
     """The function of a dotted name that begins with CuPy's."""
+    if name in OPERATORS:
+        return OPERATORS[name]
     if name.startswith(AT):
         return getattr(library().module, name.removeprefix(AT)).at  # type: ignore[no-any-return]
     if name.startswith(KERNEL):
@@ -69,33 +70,30 @@ def function_named(name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def method_call(draft: Draft, node: Node, name: str, keywords: dict[str, Any]) -> int:
-    """A method with the node's inputs, and with keywords that are Python values."""
+def call_of_dtype(
+    draft: Draft, node: Node, function: Callable[..., Any], keywords: dict[str, Any]
+) -> int:
+    """A call of the node's inputs, with keywords that are Python values, whose dtype is compared."""
     assert isinstance(node.type, ArrayType)
-    function = partial(of_dtype, getattr(library().array, name), node.type.dtype)
     slots = {key: draft.constant(value) for key, value in keywords.items()}
-    return draft.call(function, *map(draft.slot, node.inputs), node=node, **slots)
+    checked = partial(of_dtype, function, node.type.dtype)
+    return draft.call(checked, *map(draft.slot, node.inputs), node=node, **slots)
 
 
-def reduction_call(draft: Draft, node: Node, kernel: Any, keywords: dict[str, Any]) -> int:
-    """A reduction by CuPy's own kernel."""
-    assert isinstance(node.type, ArrayType)
-    function = partial(of_dtype, kernel, node.type.dtype)
-    slots = {key: draft.constant(value) for key, value in keywords.items()}
-    return draft.call(function, draft.slot(node.inputs[0]), node=node, **slots)
+def _arguments(draft: Draft, node: Node) -> tuple[list[int], dict[str, int]]:
+    slots = [draft.argument(spec, node) for spec in node.attributes["arguments"]]
+    named = {key: draft.argument(spec, node) for key, spec in node.attributes["keywords"]}
+    return slots, named
 
 
 def _writing_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
     """A call that writes: CuPy raises before it does, and plain Python then says so."""
-    slots = [draft.argument(spec, node) for spec in node.attributes["arguments"]]
-    named = {key: draft.argument(spec, node) for key, spec in node.attributes["keywords"]}
+    slots, named = _arguments(draft, node)
     return draft.call(partial(tried, function), *slots, node=node, **named)
 
 
 def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
-    attributes = node.attributes
-    slots = [draft.argument(spec, node) for spec in attributes["arguments"]]
-    named = {key: draft.argument(spec, node) for key, spec in attributes["keywords"]}
+    slots, named = _arguments(draft, node)
     if isinstance(node.type, TupleType):  # new arrays, each in C order
         kinds = tuple((one.dtype, one.ndim, True) for one in node.type.items)  # type: ignore[union-attr]
         return draft.call(partial(of_kinds, function, kinds), *slots, node=node, **named)

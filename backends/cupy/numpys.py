@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import cupy
@@ -15,7 +14,7 @@ import numpy as np
 
 from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import rules
-from ufuse.backends.cupy.calls import of_dtype
+from ufuse.backends.cupy.calls import call_of_dtype
 from ufuse.backends.cupy.program import program_of
 from ufuse.backends.cupy.sending import PRODUCTS, Sent, dtypes_of, is_sent, sent, value_behind
 from ufuse.backends.cupy.statistics import as_reductions, with_inputs
@@ -68,9 +67,7 @@ def _call(draft: Draft, node: Node) -> int:
     name = PRODUCTS.get(node.attributes["function"])
     if name is None:
         return rules.CALLS[Kind.CALL](draft, node)  # type: ignore[return-value]
-    assert isinstance(node.type, ArrayType)
-    function = partial(of_dtype, getattr(cupy, name), node.type.dtype)
-    return draft.call(function, *map(draft.slot, node.inputs), node=node)
+    return call_of_dtype(draft, node, getattr(cupy, name), {})
 
 
 def _store(draft: Draft, node: Node) -> None:

@@ -16,7 +16,7 @@ from ufuse.backends.cupy.kinds import kernel_class
 from ufuse.backends.cupy.launch import Kernel
 from ufuse.backends.cupy.native import OUT_OF_MEMORY, argument, is_out_of_memory
 from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.rules import transposed, works_apart
+from ufuse.backends.cupy.rules import transposed
 from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
 from ufuse.backends.planning.steps import Plan, Step
 
@@ -46,7 +46,7 @@ def step_in_c(step: Step, run: Run) -> tuple[Any, ...]:
         return "transpose", step.function, (), *slots
     if step.kind == "call":
         return (
-            "apart" if works_apart(step.function) else "call",
+            "apart" if step.apart else "call",
             step.function,
             step.keywords,
             *slots,

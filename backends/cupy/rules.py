@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ufuse.backends.cupy.calls import call, method_call, reduction_call, tried
+from ufuse.backends.cupy.calls import call, call_of_dtype, tried
 from ufuse.backends.cupy.folds import fold_along
 from ufuse.backends.cupy.statistics import as_reductions
 from ufuse.backends.cupy.trees import tree_along
@@ -87,8 +86,9 @@ def _reduce(draft: Draft, node: Node) -> int:
     keywords = {name: node.attributes[name] for name in ("axis", "keepdims")}
     kernel = library().foreign_reduction(node.op)
     if kernel is not None:
-        return reduction_call(draft, node, kernel, keywords)
-    return method_call(draft, node, METHODS[node.op.name], keywords)
+        return call_of_dtype(draft, node, kernel, keywords)
+    method = getattr(library().array, METHODS[node.op.name])
+    return call_of_dtype(draft, node, method, keywords)
 
 
 METHODS = {
@@ -111,32 +111,23 @@ def _store(draft: Draft, node: Node) -> None:
     draft.call(operator.setitem, slot, whole, draft.slot(node.inputs[1]), node=node)
 
 
-def works_apart(function: Any) -> bool:
-    """Whether a call touches no array that is there: it is about numbers, or makes a new one."""
-    return isinstance(function, partial) and function.func in (_on_numbers, _made)
-
-
 def create(draft: Draft, node: Node) -> int:
     """A new array, by CuPy's own function."""
     assert isinstance(node.type, ArrayType)
     slots = (draft.size(node.type.shape), *map(draft.slot, node.inputs))
     dtype = draft.constant(node.type.dtype)
-    function = partial(_made, getattr(library().module, node.op.name))
-    return draft.call(function, *slots, node=node, dtype=dtype)
-
-
-def _made(function: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
-    return function(*operands, **keywords)
+    function = getattr(library().module, node.op.name)
+    made = draft.call(function, *slots, node=node, dtype=dtype)
+    draft.plan.steps[-1].apart = True
+    return made
 
 
 def _scalar(draft: Draft, node: Node) -> int:
     """Python's operator on numbers."""
-    function = partial(_on_numbers, scalar_function(node.attributes["operator"]))
-    return draft.call(function, *map(draft.slot, node.inputs), node=node)
-
-
-def _on_numbers(function: Callable[..., Any], /, *operands: Any) -> Any:
-    return tried(function, *operands)
+    function = partial(tried, scalar_function(node.attributes["operator"]))
+    made = draft.call(function, *map(draft.slot, node.inputs), node=node)
+    draft.plan.steps[-1].apart = True
+    return made
 
 
 DONE = frozenset(

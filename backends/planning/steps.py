@@ -41,6 +41,7 @@ class Step:
     position: int = -1  # place in the graph of the node that a call or an item computes
     repeats: bool = True  # of a call: it may be made a second time where a flag showed
     refuses: bool = False  # of a call: where it raises it has written nothing
+    apart: bool = False  # of a call: it touches no array that is there; it is about numbers, or makes a new one
     committed: bool = False  # the user may have seen a write: too late for plain Python
     clear: tuple[int, ...] = ()  # slots that no later step reads
 

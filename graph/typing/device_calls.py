@@ -169,12 +169,10 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
         return NumberType("int", _array(inputs[0]).shape[0])
     if name == GETITEM:
         return _gathered(inputs, attributes, facts)
-    if name.startswith(AT):
+    if name == SETITEM or name.startswith(AT):
         return _scattered(inputs, attributes, facts)
     if name in WRITING:
         return TupleType((NothingType(), _array(inputs[0])))
-    if name == SETITEM:
-        return _scattered(inputs, attributes, facts)
     if not name.startswith(DEVICE_METHOD):
         return _function_on_device(inputs, attributes, facts)
     return _method_on_device(name.removeprefix(DEVICE_METHOD), inputs, attributes)

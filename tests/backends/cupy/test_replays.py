@@ -301,6 +301,126 @@ def test_threads_replay_for_themselves(host: Host) -> None:
     assert not wrong
 
 
+def test_a_graph_belongs_to_one_stream(host: Host) -> None:
+    """Launches on two streams in turn do not wait for each other; who moves to another stream takes the graph along."""
+    cp = host.cupy
+    compiled = ufuse.compile(relaxed)
+    streams = [cp.cuda.Stream(non_blocking=True) for _ in range(2)]
+
+    def calls(order: list[int]) -> None:
+        for number in order:
+            with streams[number]:
+                check(host, compiled, (6, 7), number)
+
+    assert replays(lambda: calls([0] * 4)) == (1, 2)
+    assert replays(lambda: calls([0, 1] * 4)) == (0, 4)
+    assert replays(lambda: calls([1] * 12)) == (1, 4)  # the eighth in a row is remembered
+
+
+def test_memory_runs_out_no_earlier(host: Host) -> None:
+    """Behind a visible write, too: what is kept for launches that wait is given back before an error is raised."""
+    cp = host.cupy
+
+    def program(u: Any) -> Any:
+        u[0] = u[1] * 2
+        x = u
+        for _ in range(12):
+            x = x[:, ::-1] * 0.5 + x[::-1]
+        return x
+
+    compiled = ufuse.compile(program)
+    pool = cp.get_default_memory_pool()
+    (u, _) = drawn(host, (512, 512), 1)
+    for _ in range(4):
+        compiled(u)
+    enough = 0
+    for room in (4, 8, 12, 24):
+        (u, _), (v, _) = (drawn(host, (512, 512), 2) for _ in range(2))
+        outcomes: list[Any] = []
+        for function, one in ((program, u), (compiled, v)):
+            gc.collect()
+            pool.free_all_blocks()
+            with host.device.limited(room << 20):
+                try:
+                    outcomes.append(function(one))
+                except (cp.cuda.memory.OutOfMemoryError, cp.cuda.runtime.CUDARuntimeError):
+                    outcomes.append(None)
+            if outcomes[-1] is not None:
+                outcomes[-1] = outcomes[-1].get()
+        plain, made = outcomes
+        if plain is not None:
+            enough += 1
+            assert made is not None, room
+            assert made.tobytes() == plain.tobytes()
+        assert u.get().tobytes() == v.get().tobytes()
+    assert enough >= 2
+
+
+def test_memory_of_a_kernels_own_is_kept(host: Host) -> None:
+    """A recorded kernel with temporaries and no results, behind which many slots are cleared; the sanitizer looks on."""
+    host.device.check_margins()  # a GPU has no such kernel
+    from ufuse.backends.cupy import native  # noqa: PLC0415 - only where CuPy is
+
+    assert native.why_not() is None
+    code = 'extern "C" __global__ void nothing(double* x) { }'
+    function = host.cupy.RawKernel(code, "nothing").kernel
+    launches = ((function, function.ptr, 1, 1, (0,)),)
+    kernel = _launch.Kernel((("array", 8),), 0, lambda arrays, device: ((), (64,), launches))
+    x = host.cupy.ones(3)
+    for count in range(1, 9):
+        slots = tuple(range(1, 1 + count))
+        step = ("kernel", kernel, (), (0,), ())
+        run = _launch.Program(
+            1,
+            count + 1,
+            tuple((slot, object()) for slot in slots),
+            (),
+            ((*step, slots), (*step, ()), (*step, ())),
+            (0,),
+            3,
+            lambda error, late: (error, late),
+        )
+        with host.device.counting() as counts:
+            for _ in range(3):
+                assert run(x) is x
+        assert counts["launch"] == 9
+
+
+def test_functions_outlive_their_graphs(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No executable is left where the function of a node is unloaded."""
+    from ufuse.backends import cupy as backend  # noqa: PLC0415 - only where CuPy is
+    from ufuse.backends.cupy.launch import Kernel  # noqa: PLC0415 - the same
+
+    graphs, left = host.driver.graphs, []
+    gc.collect()
+    before = len(graphs.executables)
+
+    class Owner:
+        def __init__(self, function: Any) -> None:
+            self.function, self.ptr = function, function.ptr
+
+        def __del__(self) -> None:
+            left.append(len(graphs.executables) - before)
+
+    whole = Kernel._map_form
+    monkeypatch.setattr(Kernel, "_map_form", lambda self, *form: Owner(whole(self, *form)))
+
+    def mirrored(x: Any) -> Any:
+        for _ in range(4):
+            x = x[:, ::-1] * 0.5 + x[::-1]
+        return x
+
+    spec = ufuse.Spec((None, None), "f8", device="cuda")
+    run = backend.BACKEND.compile(ufuse.compile(mirrored).trace(spec)._captured)
+    for _ in range(4):
+        run(host.cupy.ones((4, 4)))
+    assert len(graphs.executables) == before + 1
+    del run
+    gc.collect()
+    assert left
+    assert not any(left)
+
+
 def test_another_way_to_replay_is_an_error() -> None:
     """The names are said in the docstring."""
     with pytest.raises(ValueError, match="no way to replay: 'often'"):

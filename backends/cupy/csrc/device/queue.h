@@ -28,15 +28,17 @@ typedef enum { REPLAY_NEVER, REPLAY_MEASURED, REPLAY_ALWAYS } ReplayMode;
  */
 typedef struct {
     int launches, cells, device;
+    intptr_t stream;
     Waiting *launch; /* of the last call; in an executable graph, what its nodes have */
     Cell *cell;
     void *graph, *executable; /* NULL: there is none */
     void **node;
-    int seen;        /* calls in a row with the same functions */
+    int seen;        /* calls in a row with the same functions, up to what is needed */
+    int elsewhere;   /* calls in a row on other streams */
     int changes;     /* how often they were others */
     int tried[2];    /* calls that were timed: launched, replayed */
     int64_t best[2]; /* nanoseconds of the fastest */
-    bool busy;       /* another thread replays it */
+    bool busy;       /* a thread is at it, perhaps without the GIL: no other may be */
     bool broken;     /* the driver refused: never again */
 } Replay;
 

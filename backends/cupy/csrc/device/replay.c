@@ -7,7 +7,7 @@
 
 #include <time.h>
 
-enum { CALLS_BEFORE = 2, TRIALS = 8, MOST_CHANGES = 8 };
+enum { CALLS_BEFORE = 2, TRIALS = 8, MOST_CHANGES = 8, MOST_ELSEWHERE = 8 };
 
 /* CUDA_KERNEL_NODE_PARAMS, in the form that every driver from CUDA 10 on takes. */
 typedef struct {
@@ -113,20 +113,28 @@ is_finalizing(void)
 #endif
 }
 
-/* A process that ends leaves its graphs to the driver, which may be gone. */
+/*
+ * A process that ends leaves its graphs to the driver, which may be gone. Lets other threads run,
+ * as all that asks the driver does: it may wait for one that has called it.
+ */
 static void
 destroy_graph(Replay *replay)
 {
-    bool ends = is_finalizing();
-    if (replay->executable != NULL && !ends) {
-        driver.destroy_executable(replay->executable);
-    }
-    if (replay->graph != NULL && !ends) {
-        driver.destroy(replay->graph);
-    }
-    PyMem_Free(replay->node);
+    void *graph = replay->graph, *executable = replay->executable;
     replay->graph = replay->executable = NULL;
+    PyMem_Free(replay->node);
     replay->node = NULL;
+    if ((graph == NULL && executable == NULL) || is_finalizing()) {
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS
+        if (executable != NULL) {
+            driver.destroy_executable(executable);
+        }
+        if (graph != NULL) {
+            driver.destroy(graph);
+        }
+    Py_END_ALLOW_THREADS
 }
 
 /* Free what a replay owns. */
@@ -160,13 +168,21 @@ parameters_of(const Waiting *waiting, Cell *cells, void **arguments)
                             .arguments = arguments};
 }
 
-/* Build the graph of the launches that wait. Returns false where the driver refuses. */
+/* Copy launches that wait, as many as there is room for. */
+static void
+copy_waiting(Replay *replay, const Queue *queue)
+{
+    memcpy(replay->launch, queue->launch, (size_t)queue->launches * sizeof(*replay->launch));
+    memcpy(replay->cell, queue->cell, (size_t)queue->cells * sizeof(*replay->cell));
+}
+
+/* Build the graph of the launches that wait, without the GIL. Returns false where the driver
+ * refuses. */
 static bool
 build_graph(Replay *replay, Queue *queue)
 {
     void *arguments[queue->most_arguments + 1];
-    replay->node = PyMem_Calloc((size_t)queue->launches, sizeof(void *));
-    if (replay->node == NULL || driver.create(&replay->graph, 0) != 0) {
+    if (driver.create(&replay->graph, 0) != 0) {
         return false;
     }
     for (int i = 0; i < queue->launches; i++) {
@@ -176,11 +192,11 @@ build_graph(Replay *replay, Queue *queue)
             return false;
         }
     }
-    built++;
+    copy_waiting(replay, queue);
     return driver.instantiate(&replay->executable, replay->graph, 0) == 0;
 }
 
-/* Have the nodes launch what waits: those that differ from it are set. */
+/* Have the nodes launch what waits: those that differ from it are set. Needs no GIL. */
 static bool
 set_nodes(Replay *replay, Queue *queue)
 {
@@ -222,96 +238,108 @@ is_alike(const Replay *replay, const Queue *queue, int device)
     return true;
 }
 
-/* Copy launches that wait, as many as there is room for. */
+/* Remember the launches that wait in place of others. Where memory is short nothing is replayed. */
 static void
-copy_waiting(Replay *replay, const Queue *queue)
-{
-    memcpy(replay->launch, queue->launch, (size_t)queue->launches * sizeof(*replay->launch));
-    memcpy(replay->cell, queue->cell, (size_t)queue->cells * sizeof(*replay->cell));
-}
-
-/* Remember the launches that wait in place of others. Returns false where memory is short. */
-static bool
-remember(Replay *replay, const Queue *queue, int device)
+remember(Replay *replay, const Queue *queue, int device, intptr_t stream)
 {
     int changes = replay->changes + (replay->launch != NULL);
+    replay->busy = true; /* other threads run meanwhile */
     replay_free(replay);
-    *replay = (Replay){.changes = changes, .device = device};
+    *replay = (Replay){.changes = changes, .device = device, .stream = stream};
     replay->launch = PyMem_Calloc((size_t)queue->launches, sizeof(*replay->launch));
     replay->cell = PyMem_Calloc((size_t)queue->cells + 1, sizeof(*replay->cell));
-    if (replay->launch == NULL || replay->cell == NULL) {
-        return false;
+    replay->node = PyMem_Calloc((size_t)queue->launches, sizeof(*replay->node));
+    if (replay->launch == NULL || replay->cell == NULL || replay->node == NULL) {
+        replay->broken = true;
+        return;
     }
     replay->launches = queue->launches;
     replay->cells = queue->cells;
     copy_waiting(replay, queue);
-    return true;
 }
 
-/* Whether what waits is to be replayed; then there is a graph of the same functions. */
-static bool
-prepare(Replay *replay, Queue *queue, int device, intptr_t stream)
+typedef enum { EACH, EACH_TIMED, AS_GRAPH } Way;
+
+/* How it is tried next, or was found to be faster. */
+static Way
+fastest(const Replay *replay)
+{
+    if (mode == REPLAY_ALWAYS) {
+        return AS_GRAPH;
+    }
+    if (replay->tried[0] >= TRIALS && replay->tried[1] >= TRIALS) {
+        return replay->best[1] <= replay->best[0] ? AS_GRAPH : EACH;
+    }
+    return replay->tried[1] <= replay->tried[0] ? AS_GRAPH : EACH_TIMED;
+}
+
+/*
+ * How to launch what waits. The launches of an executable graph are one behind the other, on
+ * whatever streams: so it belongs to one stream, until eight calls in a row were on others.
+ */
+static Way
+way_of(Replay *replay, const Queue *queue, int device, intptr_t stream)
 {
     if (replay == NULL || replay->broken || replay->busy || queue->launches < LEAST_REPLAYED ||
         !may_replay() || replay->changes > MOST_CHANGES) {
-        return false;
+        return EACH;
     }
-    if (!is_alike(replay, queue, device)) {
-        replay->broken = !remember(replay, queue, device);
-        return false;
+    bool is_elsewhere = replay->launch != NULL && replay->stream != stream;
+    replay->elsewhere = is_elsewhere ? replay->elsewhere + 1 : 0;
+    if (is_elsewhere && replay->elsewhere < MOST_ELSEWHERE) {
+        return EACH;
     }
-    int capturing;
-    if (++replay->seen < CALLS_BEFORE || driver.is_capturing((void *)stream, &capturing) != 0 ||
-        capturing != 0) {
-        return false;
+    if (is_elsewhere || !is_alike(replay, queue, device)) {
+        remember(replay, queue, device, stream);
+        return EACH;
     }
-    if (replay->executable == NULL) {
-        if (!build_graph(replay, queue)) {
-            replay->broken = true;
-            destroy_graph(replay);
-            return false;
-        }
-        copy_waiting(replay, queue);
-    }
-    return true;
+    replay->seen += replay->seen < CALLS_BEFORE;
+    return replay->seen < CALLS_BEFORE ? EACH : fastest(replay);
 }
 
-/* Whether replaying is tried next, or was found to be the faster way. */
-static bool
-pays(const Replay *replay)
-{
-    if (mode == REPLAY_ALWAYS) {
-        return true;
-    }
-    bool tried = replay->tried[0] >= TRIALS && replay->tried[1] >= TRIALS;
-    return tried ? replay->best[1] <= replay->best[0] : replay->tried[1] <= replay->tried[0];
-}
-
+/* Note what a call took; behind the trials nothing is noted. */
 static void
-note_time(Replay *replay, bool as_graph, int64_t begun)
+note_time(Replay *replay, bool as_graph, int64_t taken)
 {
-    int64_t taken = now() - begun;
+    if (replay->tried[as_graph] == TRIALS) {
+        return;
+    }
     if (replay->tried[as_graph] == 0 || taken < replay->best[as_graph]) {
         replay->best[as_graph] = taken;
     }
-    replay->tried[as_graph] += replay->tried[as_graph] < TRIALS;
+    replay->tried[as_graph]++;
 }
 
-/* Replay what waits. Returns false, with nothing launched, where the driver refuses. */
+/*
+ * Replay what waits; the graph is built the first time. Returns false, with nothing launched, where
+ * the driver refuses, and while the stream captures: then the launches are the user's.
+ */
 static bool
 run_graph(Replay *replay, Queue *queue, intptr_t stream)
 {
-    int status = -1;
+    int capturing = 0;
+    bool is_free, fine = false;
+    int64_t begun = 0;
     replay->busy = true;
-    if (set_nodes(replay, queue)) {
-        Py_BEGIN_ALLOW_THREADS
-            status = driver.launch(replay->executable, (void *)stream);
-        Py_END_ALLOW_THREADS
+    bool is_new = replay->executable == NULL;
+    Py_BEGIN_ALLOW_THREADS
+        is_free = driver.is_capturing((void *)stream, &capturing) == 0 && capturing == 0;
+        fine = is_free && (!is_new || build_graph(replay, queue));
+        begun = now();
+        fine = fine && set_nodes(replay, queue) &&
+               driver.launch(replay->executable, (void *)stream) == 0;
+    Py_END_ALLOW_THREADS
+    built += is_new && replay->executable != NULL;
+    if (fine) {
+        note_time(replay, true, now() - begun);
+        replayed++;
+    }
+    else if (is_free) {
+        replay->broken = true;
+        destroy_graph(replay);
     }
     replay->busy = false;
-    replay->broken = status != 0;
-    replayed += status == 0;
-    return status == 0;
+    return fine;
 }
 
 static int
@@ -337,17 +365,14 @@ int
 launch_waiting(Queue *queue, Replay *replay, int device, intptr_t stream)
 {
     int status = ensure_context(device);
-    bool may = status == 0 && prepare(replay, queue, device, stream);
-    bool as_graph = may && pays(replay);
-    int64_t begun = may ? now() : 0;
-    if (as_graph && !run_graph(replay, queue, stream)) {
-        as_graph = may = false;
-    }
-    if (!as_graph && status == 0) {
+    Way way = status < 0 ? EACH : way_of(replay, queue, device, stream);
+    bool done = status < 0 || (way == AS_GRAPH && run_graph(replay, queue, stream));
+    if (!done) {
+        int64_t begun = way == EACH_TIMED ? now() : 0;
         status = launch_each(queue, device, stream);
-    }
-    if (may && status == 0) {
-        note_time(replay, as_graph, begun);
+        if (way == EACH_TIMED && status == 0) {
+            note_time(replay, false, now() - begun);
+        }
     }
     queue_forget(queue);
     return status;

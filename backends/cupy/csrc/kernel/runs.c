@@ -57,7 +57,9 @@ put_launch(Run *run, const Grid *grid, void **arguments, int count)
     return find_stream(run) < 0 ? -1 : launch(grid, arguments, run->device, run->stream);
 }
 
-/* Have room for launches that wait, with so many arguments in all, before memory is made for them.
+/*
+ * Have room for launches that wait, with so many arguments in all, before memory is made for them;
+ * the program has made room for that memory.
  */
 static int
 reserve(Run *run, int launches, int arguments, double bytes)
@@ -66,7 +68,7 @@ reserve(Run *run, int launches, int arguments, double bytes)
         return 0;
     }
     run->queue->bytes += bytes;
-    return queue_reserve(run->queue, launches, arguments, 1);
+    return queue_reserve(run->queue, launches, arguments, 0);
 }
 
 static void

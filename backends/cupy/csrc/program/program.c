@@ -345,6 +345,9 @@ static int
 program_clear(Program *self)
 {
     self->vectorcall = forgotten;
+    for (int i = 0; self->replay != NULL && i < REPLAYS; i++) {
+        replay_free(&self->replay[i]); /* before the functions that its nodes call */
+    }
     Py_CLEAR(self->refused);
     int constants = self->constants, steps = self->steps;
     self->constants = 0;
@@ -371,9 +374,6 @@ program_dealloc(Program *self)
     program_clear(self);
     for (int i = 0; i < self->numbers; i++) {
         Py_DECREF(self->number[i].dtype);
-    }
-    for (int i = 0; self->replay != NULL && i < REPLAYS; i++) {
-        replay_free(&self->replay[i]);
     }
     PyMem_Free(self->replay);
     queue_free(self->queue);

@@ -247,7 +247,29 @@ prepare_step(const Program *self, const Step *step, PyObject *const *slots, Run 
     if (!waits && launch_all(self, run, place) < 0) {
         return -1;
     }
-    return queue_reserve(queue, 0, 0, step->outs.count + step->clear.count);
+    /* What the step drops, and memory of a kernel's own. */
+    return queue_reserve(queue, 0, 0, step->outs.count + step->clear.count + 1);
+}
+
+/*
+ * Run a step. Where there is no memory for it, what waits is launched, which gives back what is
+ * kept for it, and the step is run once more: a kernel, or a call that makes an array, fails before
+ * it has done anything.
+ */
+static int
+run_with_memory(const Program *self, const Step *step, PyObject **slots, Run *run, int *place)
+{
+    int status = run_step(step, slots, run);
+    bool may_free = run->queue != NULL && run->queue->objects > 0 &&
+                    (step->kind == STEP_KERNEL || step->kind == STEP_APART);
+    if (status == 0 || !may_free || !is_handled_error() || is_refusal()) {
+        return status;
+    }
+    PyErr_Clear();
+    if (launch_all(self, run, place) < 0 || prepare_step(self, step, slots, run, place) < 0) {
+        return -1;
+    }
+    return run_step(step, slots, run);
 }
 
 /* Run the steps; `*number` is set to the one that raises. */
@@ -260,7 +282,8 @@ run_steps(const Program *self, PyObject **slots, Run *run, int *number, int *pla
     }
     for (; *number < self->steps; ++*number) {
         const Step *step = &self->step[*number];
-        if (prepare_step(self, step, slots, run, place) < 0 || run_step(step, slots, run) < 0) {
+        if (prepare_step(self, step, slots, run, place) < 0 ||
+            run_with_memory(self, step, slots, run, place) < 0) {
             return -1;
         }
         for (int i = 0; i < step->clear.count; i++) {
