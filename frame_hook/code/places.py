@@ -29,6 +29,11 @@ MOST_SHOWN = 80
 NAMED = (type, FunctionType, BuiltinFunctionType)
 
 
+def is_on_stack(text: str) -> bool:
+    """Whether a trace calls a slot of the stack so."""
+    return _ON_STACK.fullmatch(text) is not None
+
+
 class Named:
     """Stands for an object that what is kept for people must not keep alive."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.code.places import is_on_stack
 from ufuse.frame_hook.trace.changes import Changes
 from ufuse.frame_hook.trace.draft import Draft
 from ufuse.frame_hook.trace.guards import GuardProgram
@@ -158,11 +159,17 @@ class Trace:
         return Unread(loaded, found)
 
     def is_fixed(self, number: Number) -> bool:
-        """Whether a number can be guarded to stay what it is: it is not computed, and has not varied too often."""
+        """Whether a number can be guarded to stay what it is: it is not computed, and has not varied too often.
+
+        A float that a call gave, behind which the graph begins, is a result and no option: it would vary.
+        """
         if self.number_examples.get(number.node) is None:
             return False
-        leaves = self._number_leaves(number.node)
-        return not any(text.text in self._varying.values for _, text in leaves)
+        return not any(
+            source.text in self._varying.values
+            or (is_on_stack(source.text) and type(self.number_examples[node]) is float)
+            for node, source in self._number_leaves(number.node)
+        )
 
     def expect(self, number: Number, truth: bool) -> None:
         """Have the graph check that a number is true or false: where it is not, plain Python or another graph runs."""
