@@ -190,6 +190,14 @@ class CompiledFunction(_hook.Dispatcher):
 _hook.enable_vectorcall(CompiledFunction)
 
 
+def another(function: FunctionType, session: Session) -> CompiledFunction:
+    """A compiled function that shares what was captured before, perhaps of this very function."""
+    compiled = CompiledFunction(function, session)
+    if session.captured_for(function):
+        compiled.__ufuse_before_reset__ = (0, hits_of(compiled))
+    return compiled
+
+
 def hits_of(compiled: CompiledFunction) -> int:
     """Calls that found an entry. C counts the run of a new one, too; to the user it is the call that was traced."""
     session: Session = compiled.__ufuse_session__

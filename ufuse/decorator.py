@@ -20,7 +20,7 @@ from ufuse.backends.numpy import set_threads
 from ufuse.backends.numpy.llvm import object_cache
 from ufuse.backends.protocol import Backend, NeedsDevice
 from ufuse.checking import CheckedNests, checked
-from ufuse.compiled import CompiledFunction
+from ufuse.compiled import CompiledFunction, another
 from ufuse.errors import BackendUnavailable, GraphBreakError
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook._hook import shared_session
@@ -87,7 +87,7 @@ def compile(
     if signature is None:
         session = _known_session(fn, backend, fullgraph, dynamic, exact)
         if session is not None:
-            return CompiledFunction(fn, session)
+            return another(fn, session)
     options = _options(backend, fullgraph, dynamic, signature, exact)
     if fn is None:
         return lambda function: _compiled(function, options)
@@ -198,7 +198,7 @@ def _compiled_function(function: FunctionType, options: Options) -> CompiledFunc
     shares = options.shares and is_enabled and not code.co_flags & GENERATORS
     known = shared_session(function, options.key) if shares else None
     if known is not None:
-        return CompiledFunction(function, known)
+        return another(function, known)
     session = _session(options, function)
     session.remade = functools.partial(_remade, options.given)
     compiled = CompiledFunction(function, session)

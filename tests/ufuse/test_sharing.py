@@ -99,6 +99,18 @@ def test_calls_and_hits_are_counted_for_each() -> None:
     assert second.signatures() == first.signatures()
 
 
+def test_hits_of_a_function_that_is_compiled_again() -> None:
+    """What was captured for another compiled function of it is no call of this one."""
+    function = types.FunctionType((lambda x: x * 2 + 1).__code__, {})
+    for times in range(3):
+        compiled = ufuse.compile(function)
+        for _ in range(3):
+            compiled(np.arange(3.0))
+        assert (compiled.stats.calls, compiled.stats.hits) == (3, 3 - (times != 1)), times
+        if times:
+            compiled.reset()
+
+
 def test_reset_forgets_for_all() -> None:
     """Afterwards either is traced anew, and the other finds that graph."""
     first, second = scaled_by(1.0), scaled_by(2.0)
