@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -49,7 +49,8 @@ def call(draft: Draft, node: Node) -> int:
         slots = [draft.slot(node.inputs[0]), draft.size(node.attributes["shape"])]
         return draft.call(method, *slots, node=node)
     keywords = {key: value for key, (_, value) in node.attributes["keywords"]}
-    return call_of_dtype(draft, node, method, keywords)
+    inputs = [node.inputs[number] for number in node.attributes["arguments"]]
+    return call_of_dtype(draft, node, method, inputs, keywords)
 
 
 def function_named(name: str) -> Callable[..., Any]:
@@ -71,13 +72,17 @@ def function_named(name: str) -> Callable[..., Any]:
 
 
 def call_of_dtype(
-    draft: Draft, node: Node, function: Callable[..., Any], keywords: dict[str, Any]
+    draft: Draft,
+    node: Node,
+    function: Callable[..., Any],
+    inputs: Sequence[Node],
+    keywords: dict[str, Any],
 ) -> int:
-    """A call of the node's inputs, with keywords that are Python values, whose dtype is compared."""
+    """A call of some of the node's inputs, with keywords that are Python values, whose dtype is compared."""
     assert isinstance(node.type, ArrayType)
     slots = {key: draft.constant(value) for key, value in keywords.items()}
     checked = partial(of_dtype, function, node.type.dtype)
-    return draft.call(checked, *map(draft.slot, node.inputs), node=node, **slots)
+    return draft.call(checked, *map(draft.slot, inputs), node=node, **slots)
 
 
 def _arguments(draft: Draft, node: Node) -> tuple[list[int], dict[str, int]]:

@@ -29,4 +29,6 @@ def shown_text(plan: KernelPlan, name: str, dialect: Dialect) -> str:
         arrays = [one for place, one in enumerate(plan.operands) if is_array(plan, place)]
         columns = tuple(int(not one.scalar) for one in arrays)
         return row_text(plan, name, RowForm(32, 8, 1, columns), BLOCK // 32, dialect)
+    if any(one.axis is not None for one in plan.operands):
+        form = Form(2, wide=False)
     return (total_text if folds_of(plan) else kernel_text)(plan, name, form, dialect)

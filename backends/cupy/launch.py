@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import cupy
@@ -13,7 +13,7 @@ from ufuse.backends import _launch
 from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.native import argument
 from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_name, kernel_text
+from ufuse.backends.cupy.text import Dialect, Form, axes_of, is_array, kernel_name, kernel_text
 from ufuse.backends.cupy.vectors import few_of, vector_text
 from ufuse.backends.planning.kernels import KernelPlan
 
@@ -50,6 +50,19 @@ class Walk(NamedTuple):
     elements: int
     form: Form
     rest: tuple[Any, ...]
+
+
+class Counted(NamedTuple):
+    """What counts along an axis, as an array whose elements are where they are."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int = 1
+
+    @property
+    def ndim(self) -> int:
+        """How many axes the kernel's space has from there on."""
+        return len(self.shape)
 
 
 class Kernel:
@@ -119,7 +132,12 @@ class Kernel:
         return _launch.Kernel(operands, len(self._results), self._record)
 
     def _operand(self, place: int) -> tuple[str, Any]:
-        dtype = self.plan.operands[place].dtype
+        operand = self.plan.operands[place]
+        dtype = operand.dtype
+        if operand.table:
+            return "table", (dtype.itemsize, axes_of(operand))
+        if operand.axis is not None:
+            return "axis", operand.axis
         if place in self._constants:
             return "known", _launch.packed(self._values[place], dtype)
         return ("number", dtype) if place in self._numbers else ("array", dtype.itemsize)
@@ -137,16 +155,41 @@ class Kernel:
 
     def _launch(self, arrays: list[Any], device: int) -> Record:
         """What is launched for these shapes and strides."""
-        walk = walk_over(arrays)
+        walk = walk_over(list(self._walked(arrays)))
         results = tuple((walk.shape, dtype) for dtype in self._results)
         if not walk.elements:
             return Record(results, (), ())
         blocks = min(-(-walk.elements // BLOCK), MOST_BLOCKS)
         places = range(len(self.plan.operands) + len(results))
         launch = Launch(
-            self._form(walk.form, device), blocks, min(walk.elements, BLOCK), (*places, *walk.rest)
-        )
+            self._form(walk.form, device), blocks, min(walk.elements, BLOCK),
+            (*places, *walk.rest, *self._rows(arrays)),
+        )  # fmt: skip
         return Record(results, (), (launch,))
+
+    def _walked(self, arrays: list[Any]) -> Iterator[Any]:
+        """What the kernel steps through."""
+        for place, array in zip(self._arrays, arrays, strict=True):
+            operand = self.plan.operands[place]
+            if operand.axis is not None:
+                axis, behind = operand.axis
+                yield Counted((array.shape[axis], *(1,) * behind), (1, *(0,) * behind))
+            elif not operand.table:
+                yield array
+
+    def _rows(self, arrays: list[Any]) -> Iterator[Any]:
+        """The lengths of tables, and how many elements apart theirs are.
+
+        Raises:
+            DoesNotFit: one has no elements.
+
+        """
+        for place, array in zip(self._arrays, arrays, strict=True):
+            if self.plan.operands[place].table:
+                if not array.size:
+                    raise DoesNotFit
+                for pair in zip(array.shape, steps_of(array, array.shape), strict=True):
+                    yield from map(np.int64, pair)
 
     def _form(self, form: Any, device: int) -> Any:
         """What a form is compiled to, once for each device."""

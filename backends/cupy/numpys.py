@@ -67,7 +67,7 @@ def _call(draft: Draft, node: Node) -> int:
     name = PRODUCTS.get(node.attributes["function"])
     if name is None:
         return rules.CALLS[Kind.CALL](draft, node)  # type: ignore[return-value]
-    return call_of_dtype(draft, node, getattr(cupy, name), {})
+    return call_of_dtype(draft, node, getattr(cupy, name), node.inputs, {})
 
 
 def _store(draft: Draft, node: Node) -> None:

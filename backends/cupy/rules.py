@@ -9,6 +9,7 @@ from typing import Any
 
 from ufuse.backends.cupy.calls import call, call_of_dtype, tried
 from ufuse.backends.cupy.folds import fold_along
+from ufuse.backends.cupy.gathers import gather_of, with_places
 from ufuse.backends.cupy.statistics import as_reductions
 from ufuse.backends.cupy.trees import tree_along
 from ufuse.backends.planning import planner
@@ -86,9 +87,9 @@ def _reduce(draft: Draft, node: Node) -> int:
     keywords = {name: node.attributes[name] for name in ("axis", "keepdims")}
     kernel = library().foreign_reduction(node.op)
     if kernel is not None:
-        return call_of_dtype(draft, node, kernel, keywords)
+        return call_of_dtype(draft, node, kernel, node.inputs, keywords)
     method = getattr(library().array, METHODS[node.op.name])
-    return call_of_dtype(draft, node, method, keywords)
+    return call_of_dtype(draft, node, method, node.inputs, keywords)
 
 
 METHODS = {
@@ -186,6 +187,7 @@ RULES = Rules(
     view_calls=VIEW_CALLS,
     lone_rows=False,
     lone_elements=False,
+    gather_of=gather_of,
 )
 
 
@@ -194,5 +196,5 @@ FUSING = replace(RULES, fold_of=any_fold_of)
 
 def plan_of(graph: Graph, *, exact: bool = True) -> Plan:
     """The plan of a graph for a GPU; not `exact`: sums in another order than CuPy's, where that saves a kernel."""
-    graph = as_reductions(graph, exact=exact)
+    graph = with_places(as_reductions(graph, exact=exact))
     return planner.plan_of(graph, RULES if exact else FUSING)

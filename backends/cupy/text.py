@@ -15,7 +15,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from ufuse.backends.planning.kernels import KernelPlan, Segment
+from ufuse.backends.planning.kernels import KernelPlan, Operand, Segment
 from ufuse.backends.planning.loops import Loop
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType
@@ -112,6 +112,8 @@ class Writer:
         self.targets = {result.how[1] for result in plan.results if result.how[0] == "into"}
         self.read = {value for segment in plan.segments for value in segment.inputs}
         self.is_array = [is_array(plan, place) for place in range(len(plan.operands))]
+        self.tables = [place for place, one in enumerate(plan.operands) if one.table]
+        self.walked = walked(plan)
 
     def type_name(self, dtype: np.dtype) -> str:
         """What CuPy calls a dtype in C++."""
@@ -130,7 +132,7 @@ class Writer:
         return "\n".join((*declared, *kept, *lines)) + "\n"
 
     def parameters(self) -> Iterator[str]:
-        """The operands, the results, how many elements there are; lengths and steps of axes."""
+        """The operands, the results, how many elements there are; lengths and steps of axes, and of tables."""
         for place, operand in enumerate(self.plan.operands):
             name = self.type_name(operand.dtype)
             if place in self.targets:
@@ -145,9 +147,11 @@ class Writer:
         yield f"const {self.index} n"
         for axis in range(1, self.form.axes):
             yield f"const {self.index} n{axis}"
-        for place, is_one in enumerate(self.is_array):
-            if is_one:
-                yield from (f"const {self.index} s{place}_{axis}" for axis in range(self.form.axes))
+        for place in self.walked:
+            yield from (f"const {self.index} s{place}_{axis}" for axis in range(self.form.axes))
+        for place in self.tables:
+            for axis in range(axes_of(self.plan.operands[place])):
+                yield f"const long long m{place}_{axis}, const long long t{place}_{axis}"
 
     def places(self) -> Iterator[str]:
         """The index along each axis, and the elements of the operands."""
@@ -156,8 +160,11 @@ class Writer:
             yield f"const {self.index} q{axis} = {rest} / n{axis}, i{axis} = {rest} - q{axis} * n{axis};"
         if self.form.axes:
             yield f"const {self.index} i0 = {'q1' if self.form.axes > 1 else 'i'};"
-        for place, operand in enumerate(self.plan.operands):
-            if self.is_array[place] and place in self.read:
+        for place in self.walked:
+            operand = self.plan.operands[place]
+            if operand.axis is not None:
+                yield f"const {self.index} v{place} = {self._offset(place)};"
+            elif place in self.read:
                 yield f"const {self.type_name(operand.dtype)} v{place} = p{place}[{self._offset(place)}];"
 
     def _offset(self, place: int) -> str:
@@ -180,6 +187,9 @@ class Writer:
         made = self.type_name(self.plan.dtype(output))
         origin = self.plan.nodes[segment.node]
         line = f"  // line {origin.location.line}" if origin.location is not None else ""
+        if segment.loop.kind == "gather":
+            yield from self._gather(segment, f"const {made} v{output}", line)
+            return
         if segment.loop.kind in ("cast", "copy"):
             (value,) = segment.inputs
             self.loose |= {output} & {output if value in self.loose else -1}
@@ -198,6 +208,22 @@ class Writer:
         yield "}"
         if is_loose:
             self.loose.add(output)
+
+    def _gather(self, segment: Segment, made: str, line: str) -> Iterator[str]:
+        """An element of a table; places that are not in it wrap, as CuPy's do."""
+        (output,), (table, *places) = segment.outputs, segment.inputs
+        offsets = []
+        for axis, value in enumerate(places):
+            place = f"v{value}"
+            if value >= len(self.plan.operands) or self.plan.operands[value].axis is None:
+                place, length = f"a{output}_{axis}", f"m{table}_{axis}"
+                yield f"long long {place} = v{value};"
+                yield f"if ({place} < 0 || {place} >= {length}) {{"
+                yield f"    {place} %= {length};"
+                yield f"    if ({place} < 0) {place} += {length};"
+                yield "}"
+            offsets.append(f"{place} * t{table}_{axis}")
+        yield f"{made} = p{table}[{' + '.join(offsets)}];{line}"
 
     def _routine(self, segment: Segment) -> Routine:
         loop = segment.loop
@@ -236,3 +262,16 @@ def is_array(plan: KernelPlan, place: int) -> bool:
     source = plan.operands[place].source
     type_ = getattr(source, "type", None)
     return not hasattr(source, "op") or (isinstance(type_, ArrayType) and not type_.scalar)
+
+
+def walked(plan: KernelPlan) -> list[int]:
+    """The operands that a kernel steps through: arrays, but for those it picks elements from."""
+    places = range(len(plan.operands))
+    return [place for place in places if is_array(plan, place) and not plan.operands[place].table]
+
+
+def axes_of(operand: Operand) -> int:
+    """How many axes an array has."""
+    assert isinstance(operand.source, Node)
+    assert isinstance(operand.source.type, ArrayType)
+    return operand.source.type.ndim

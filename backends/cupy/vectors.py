@@ -23,6 +23,8 @@ def few_of(plan: KernelPlan) -> int:
     """How many elements a thread takes at once; 1 where that gains nothing, or the types are no numbers of C's."""
     dtypes = [one.dtype for place, one in enumerate(plan.operands) if is_array(plan, place)]
     dtypes += [plan.dtype(result.value) for result in plan.results]
+    if any(one.table for one in plan.operands):
+        return 1  # places are anywhere
     if len(plan.segments) > MOST_SEGMENTS or any(
         one.kind not in "biuf" or one.char == "e" for one in dtypes
     ):

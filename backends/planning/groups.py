@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
 
-from ufuse.backends.planning.loops import Fold, Loop
+from ufuse.backends.planning.loops import Fold, Gather, Loop
 from ufuse.backends.planning.rules import Rules
 from ufuse.graph import ops
 from ufuse.graph.memory.accesses import Access, Memory
@@ -51,6 +51,7 @@ class Unit:
     layouts: set[tuple[int, ...]] = field(
         default_factory=set
     )  # memory orders of elementwise members
+    tables: set[Node] = field(default_factory=set)  # the buffers that members pick elements from
     makers: set[Node] = field(default_factory=set)  # the nodes that make what the members take
     conflicts: set[Node] = field(
         default_factory=set
@@ -103,7 +104,7 @@ class Grouping:
         self.sunk = sunk
         self.memory = memory
         self.rules = rules
-        self.loops: dict[Node, Loop | Fold] = {}
+        self.loops: dict[Node, Loop | Fold | Gather] = {}
         self.of: dict[Node, Unit] = {}
         self._readers: dict[Node, dict[Unit, None]] = {}
         self._raising: list[Unit] = []
@@ -121,8 +122,8 @@ class Grouping:
         for unit in self.units:
             left = unit.totals or (unit.rows and not rules.lone_rows)
             left |= unit.space == () and not rules.lone_elements
-            if left and len(unit.members) == 1:
-                # A sum of what is in memory already, or one element: the library's own call is as fast.
+            if (left or unit.tables) and len(unit.members) == 1:
+                # A sum of what is in memory already, one element, a gather: the library's own call is as fast.
                 unit.space = None
 
     @property
@@ -173,7 +174,7 @@ class Grouping:
     def _make_kernel(self, unit: Unit, node: Node) -> None:
         """Fill in the space where a kernel may do the node's work."""
         if node.op.kind is Kind.MAP:
-            loop: Loop | Fold | str = self.rules.loop_of(node)
+            loop: Loop | Fold | Gather | str = self.rules.loop_of(node)
             type_ = node.type
         elif node.op.kind is Kind.REDUCE:
             loop, type_ = self.rules.fold_of(node), node.inputs[0].type
@@ -189,6 +190,10 @@ class Grouping:
                 return  # source and target overlap: assignment copies the source first
             unit.space, unit.written, unit.reads = shape, {target.root}, reads
             return
+        elif node.op.kind is Kind.CALL and self.rules.gather_of is not None:
+            loop, type_ = self.rules.gather_of(node), node.type
+            if isinstance(loop, Gather):
+                unit.tables = {self.memory.access(node.inputs[0]).root}
         else:
             return
         if isinstance(loop, str):
@@ -318,6 +323,7 @@ class Grouping:
         into.makers |= unit.makers
         into.conflicts |= unit.conflicts
         into.layouts |= unit.layouts
+        into.tables |= unit.tables
         into.order = into.order or unit.order
         for node in unit.members:
             self.of[node] = into
@@ -340,6 +346,8 @@ class Grouping:
             return "the kernel would be too large"
         if not self.needs.fences.isdisjoint((one.members[0], other.members[0])):
             return "too many others wait for one of them"
+        if (one.tables or other.tables) and (one.folds or other.folds):
+            return "it picks elements, and the other folds"
         return (
             self._why_spaces_differ(one, other)
             or self._why_orders_differ(one, other)
@@ -407,6 +415,8 @@ class Grouping:
         """Why a member cannot take this input inside a kernel of two units, or None."""
         maker = self.maker_of(source)
         full = self.is_full(node, space)
+        if maker is not None and self.of.get(maker) in units and self._is_table(node, source):
+            return "it picks elements of what the kernel makes"
         if maker is None or self.of.get(maker) not in units:
             if is_array(source) and self.of.get(self.memory.access(source).root) in units:
                 return "it is a view of a value of the kernel"
@@ -430,6 +440,10 @@ class Grouping:
                 else "a value for every row is broadcast otherwise"
             )
         return None if source.type.shape == node.type.shape else "row values have different shapes"
+
+    def _is_table(self, node: Node, source: Node) -> bool:
+        """Whether a member picks elements of an input."""
+        return isinstance(self.loops.get(node), Gather) and source is node.inputs[0]
 
     @staticmethod
     def is_full(node: Node, space: Shape) -> bool:
@@ -472,6 +486,8 @@ class Grouping:
                 return "the library's own reduction may come behind the kernel, and may fail"
             if not writer.written.isdisjoint(reader.nodes):
                 return "the buffer is made by the kernel"
+            if not writer.written.isdisjoint(reader.tables):
+                return "it writes what elements are picked from"
             if not writer.conflicts.isdisjoint(reader.nodes):
                 return "it writes what is read elsewhere in the same memory"
         return None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
 import numpy as np
 
 from ufuse.backends.planning.groups import Grouping, Unit, row_shapes
@@ -14,7 +18,7 @@ from ufuse.backends.planning.kernels import (
     Segment,
     Temporary,
 )
-from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
+from ufuse.backends.planning.loops import Axis, Fold, Gather, Loop, cast_loop, copy_loop
 from ufuse.graph import ops
 from ufuse.graph.memory.accesses import Access, producer
 from ufuse.graph.memory.buffers import is_array
@@ -46,7 +50,7 @@ class KernelBuilder:
         self.needed = needed
         self.space = unit.space
         self.plan = KernelPlan(rows=unit.rows, axes=unit.axes)
-        self.operands: dict[tuple[Node | Access, np.dtype], int] = {}
+        self.operands: dict[tuple[Any, ...], int] = {}
         self.values: dict[Node, int] = {}
         self.casts: dict[tuple[int, np.dtype], int] = {}
 
@@ -68,11 +72,34 @@ class KernelBuilder:
                 assert isinstance(node.type, ArrayType)
                 target = self._operand_of_target(node)
                 inputs = (target, self._maker_or_operand(node.inputs[1], node.type.dtype))
+            elif isinstance(loop := self.grouping.loops[node], Gather):
+                inputs = tuple(self._picking(node, loop, self._maker_or_operand))
             else:
-                loop = self.grouping.loops[node]
                 dtypes = loop.loop.dtypes[1:2] if isinstance(loop, Fold) else loop.dtypes
                 inputs = tuple(map(self._maker_or_operand, node.inputs, dtypes))
             self.plan.operations.append(Operation(node, inputs, self.grouping.position[node]))
+
+    def _picking(
+        self, node: Node, gather: Gather, read: Callable[[Node, np.dtype], Any]
+    ) -> Iterator[Any]:
+        """The array, and for each axis of it where along it; the latter are read by `read`."""
+        table = node.inputs[0]
+        yield self._operand_apart(table, gather.loop.dtypes[0], table=True)
+        for place, dtype in zip(gather.places, gather.loop.dtypes[1:-1], strict=True):
+            if isinstance(place, int):
+                yield read(node.inputs[place], dtype)
+            else:
+                yield self._operand_apart(table, dtype, axis=place)
+
+    def _operand_apart(
+        self, source: Node, dtype: np.dtype, *, table: bool = False, axis: Axis | None = None
+    ) -> int:
+        """An operand that is no element of the kernel's space."""
+        key = (self.memory.access(source), dtype, table, axis)
+        if key not in self.operands:
+            self.operands[key] = len(self.plan.operands)
+            self.plan.operands.append(Operand(source, dtype, scalar=False, table=table, axis=axis))
+        return self.operands[key]
 
     def _maker_or_operand(self, source: Node, wanted: np.dtype) -> int | Node:
         maker = self.grouping.value_in(source, self.unit)
@@ -119,6 +146,10 @@ class KernelBuilder:
         if isinstance(loop, Fold):
             value = self._read(node.inputs[0], loop.loop.dtypes[1], node, "map")
             self.values[node] = self._emit(loop.loop, (value,), node, loop.kind, loop.initial)
+            return
+        if isinstance(loop, Gather):
+            inputs = tuple(self._picking(node, loop, partial(self._read, node=node, kind=kind)))
+            self.values[node] = self._emit(loop.loop, inputs, node, kind)
             return
         name = loop.name
         inputs = tuple(

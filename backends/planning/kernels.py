@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ufuse.backends.planning.loops import Loop
+from ufuse.backends.planning.loops import Axis, Loop
 from ufuse.graph.memory.accesses import Access
 from ufuse.graph.node import Location, Node
 
@@ -16,11 +16,17 @@ How = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An argument: its value, the dtype it has or is packed into, and whether one element stands for all."""
+    """An argument: its value, the dtype it has or is packed into, and whether one element stands for all.
+
+    Two kinds are no elements of the kernel's space: a `table` is read anywhere, and along an `axis` of an array (the
+    second number: how many axes of the space come behind it) the kernel counts.
+    """
 
     source: Node | Access
     dtype: np.dtype
     scalar: bool
+    table: bool = False
+    axis: Axis | None = None
 
 
 @dataclass(frozen=True, slots=True)

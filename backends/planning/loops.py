@@ -11,7 +11,7 @@ import numpy as np
 class Loop:
     """An inner loop: the library's own for a ufunc, or a copy, cast or choice. `dtypes` end with the output's."""
 
-    kind: str  # "ufunc", "cast", "copy" or "where"
+    kind: str  # "ufunc", "cast", "copy", "where" or "gather"
     name: str
     dtypes: tuple[np.dtype, ...]
     ufunc: np.ufunc | None = None
@@ -38,3 +38,18 @@ class Fold:
     loop: Loop
     initial: bytes | None
     axes: tuple[int, ...] | None = None
+
+
+Axis = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """How elements are picked from an array: one for each element of the kernel.
+
+    `places` has for each axis of the array the number of the input that says where along it, or, where all of the axis
+    is taken, the axis, and how many axes of the result come behind its own.
+    """
+
+    loop: Loop
+    places: tuple[int | Axis, ...]

@@ -63,7 +63,12 @@ def called(cp: Any, x: Any, y: Any) -> Any:
     return cp.cumsum(z, axis=0) + 1, z[abs(z.sum(axis=1)) % WIDTH] * 2, z.ravel() - 1
 
 
-KINDS = (mapped, broadcast, stored, by_rows, total, by_columns, along_each, called)
+def picked(cp: Any, x: Any, y: Any) -> Any:
+    i = (x[0] - 3) * 2
+    return x[y] * 2 - y[..., None], x[:, i] - y, y[x, i] + x, x.T[:, i % 2] - 1, y[0][i] * i
+
+
+KINDS = (mapped, broadcast, stored, by_rows, total, by_columns, along_each, called, picked)
 LAYOUTS: dict[str, Callable[[Any, Any], Any]] = {
     "C": lambda cp, x: x,
     "F": lambda cp, x: x.T.copy().T,

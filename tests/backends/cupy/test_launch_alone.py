@@ -132,6 +132,49 @@ def test_axes_are_joined_and_broadcast(device: Device) -> None:
     assert numbers_in(device.read)[3:] == [30, 5, 5, 1, 0, 2]
 
 
+def test_tables_and_axes(device: Device) -> None:
+    """A table is no part of the walk; an axis is walked over, and nothing is read of it; tables' lengths come last."""
+    forms = Forms()
+    operands = ("table", (8, 2)), ("array", 8), ("axis", (1, 0))
+    program = program_of(_launch.Kernel(operands, (F8,), forms), 3)
+    device.sizes = (8, 8, 8, 8, 4, *[4] * 5, *[8] * 4)
+    table = array_of((4, 3), strides=(-48, 16), address=4096)
+    result = program(table, array_of((5, 1)), table)
+    assert result.shape == (5, 3)
+    assert numbers_in(device.read)[4:] == [15, 3, 1, 0, 0, 1, 4, -6, 3, 2]
+    assert numbers_in(device.read)[0] == 4096
+    # The axis has one behind it: the space is that of the other array.
+    kernel = _launch.Kernel((("table", (8, 2)), ("array", 8), ("axis", (0, 1))), (F8,), forms)
+    device.sizes = (8, 8, 8, 8, 4, *[4] * 5, *[8] * 4)
+    assert program_of(kernel, 3)(table, array_of((1, 7)), table).shape == (4, 7)
+    assert numbers_in(device.read)[4:] == [28, 7, 0, 1, 1, 0, 4, -6, 3, 2]
+    device.sizes = (8, 8, 8, 8, 4, *[8] * 4)
+    assert program(array_of((1, 1)), array_of((1, 1)), array_of((1, 1))).shape == (1, 1)
+    assert numbers_in(device.read)[4:] == [1, 1, 0, 1, 0]
+
+
+def test_tables_that_no_kernel_reads(device: Device) -> None:
+    """Without elements, with elements between others, with other axes, or none at all: refused before a launch."""
+    program = program_of(_launch.Kernel((("table", (8, 1)), ("array", 8)), (F8,), Forms()), 2)
+    other = array_of((5,))
+    for table in (array_of((0,)), array_of((4,), strides=(12,)), array_of((2, 2)), None):
+        assert program(table, other)[0] == "refused"
+    operands = ("table", (8, 1)), ("axis", (1, 0))
+    program = program_of(_launch.Kernel(operands, (F8,), Forms()), 2)
+    assert program(other, other)[0] == "refused"
+    assert not device.launches
+    for wrong in (
+        ("table", 8), ("table", (8,)), ("table", (0, 1)), ("table", (8, 0)), ("table", (8, 33)),
+        ("axis", (-1, 0)), ("axis", (0, -1)), ("axis", (0, 32)), ("axis", (32, 0)), ("axis", None), ("row", (1, 0)),
+    ):  # fmt: skip
+        with pytest.raises((ValueError, TypeError)):
+            _launch.Kernel((("array", 8), wrong), (F8,), Forms())
+    with pytest.raises(ValueError, match="only a map picks elements"):
+        _launch.Kernel((("array", 8), ("table", (8, 1))), 1, Forms())
+    with pytest.raises(ValueError, match="no operand is an array"):
+        _launch.Kernel((("table", (8, 1)),), (F8,), Forms())
+
+
 def test_no_elements_are_no_launch(device: Device) -> None:
     """Nothing is compiled either."""
     forms = Forms()

@@ -7,7 +7,26 @@ enum { MOST_RESULTS = 10000, MOST_AT_ONCE = 16 };
 
 PyTypeObject *kernel_type;
 
-/* ("array", itemsize), ("number", dtype) or ("known", bytes) */
+/* ("table", (itemsize, axes)) or ("axis", (axis, how many come behind it)) */
+static bool
+read_apart(const char *kind, PyObject *what, Operand *operand)
+{
+    if (!is_tuple(what)) {
+        PyErr_Clear();
+        return false;
+    }
+    if (strcmp(kind, "table") == 0) {
+        operand->kind = OPERAND_TABLE;
+        return PyArg_ParseTuple(what, "ni", &operand->item, &operand->axes) && operand->item > 0 &&
+               operand->axes > 0 && operand->axes <= MOST_AXES;
+    }
+    operand->kind = OPERAND_AXIS;
+    return strcmp(kind, "axis") == 0 &&
+           PyArg_ParseTuple(what, "ii", &operand->axis, &operand->behind) && operand->axis >= 0 &&
+           operand->behind >= 0 && operand->axis < MOST_AXES && operand->behind < MOST_AXES;
+}
+
+/* ("array", itemsize), ("number", dtype), ("known", bytes), or what `read_apart` reads. */
 static int
 read_operand(PyObject *given, Operand *operand)
 {
@@ -38,6 +57,9 @@ read_operand(PyObject *given, Operand *operand)
             return 0;
         }
     }
+    else if (read_apart(kind, what, operand)) {
+        return 0;
+    }
     if (!PyErr_Occurred()) {
         PyErr_Format(PyExc_ValueError, "no operand: %R", given);
     }
@@ -58,13 +80,28 @@ read_operands(Kernel *self, PyObject *given)
         if (read_operand(PyTuple_GET_ITEM(given, i), operand) < 0) {
             return -1;
         }
-        self->arrays += operand->kind == OPERAND_ARRAY;
+        self->arrays += operand->kind == OPERAND_ARRAY || operand->kind == OPERAND_AXIS;
+        self->axes += operand->kind == OPERAND_AXIS;
+        self->rows += operand->axes;
     }
     if (self->arrays == 0) {
         PyErr_SetString(PyExc_ValueError, "no operand is an array");
         return -1;
     }
     return 0;
+}
+
+/* Whether an operand is no element of the kernel's shape. */
+static bool
+has_apart(const Kernel *self)
+{
+    for (int i = 0; i < self->operands; i++) {
+        OperandKind kind = self->operand[i].kind;
+        if (kind == OPERAND_TABLE || kind == OPERAND_AXIS) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The dtypes of a map's results; of others only how many there are. */
@@ -76,6 +113,10 @@ read_results(Kernel *self, PyObject *given)
         if (count < 0 || count > MOST_RESULTS) {
             PyErr_Clear();
             PyErr_Format(PyExc_ValueError, "no number of results: %R", given);
+            return -1;
+        }
+        if (has_apart(self)) {
+            PyErr_SetString(PyExc_ValueError, "only a map picks elements");
             return -1;
         }
         self->results = (int)count;
@@ -183,8 +224,9 @@ kernel_dealloc(Kernel *self)
 static PyType_Slot kernel_slots[] = {
     {Py_tp_doc,
      "Kernel(operands, results, maker, few=1, takes_few=0)\n--\n\n"
-     "Operands are ('array', itemsize), ('number', dtype) or ('known', bytes). A map has the "
-     "dtypes "
+     "Operands are ('array', itemsize), ('number', dtype) or ('known', bytes); of a map also "
+     "('table', (itemsize, axes)),\nan array that elements are picked from, and ('axis', (axis, "
+     "behind)), along which it counts. A map has the dtypes "
      "of its results, and\nmaker(axes, wide, few, device) gives a compiled form, with its address "
      "as `ptr`: threads take `few` elements at once of `takes_few` and more. Others have how many "
      "results there are,\nand maker(arrays, device) gives a record: "

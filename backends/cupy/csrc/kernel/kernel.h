@@ -58,13 +58,22 @@ typedef struct {
     RecordedLaunch *launch;
 } Record;
 
-typedef enum { OPERAND_ARRAY, OPERAND_NUMBER, OPERAND_KNOWN } OperandKind;
+/* A table is an array that elements are picked from; along an axis of an array a kernel counts. */
+typedef enum {
+    OPERAND_ARRAY,
+    OPERAND_NUMBER,
+    OPERAND_KNOWN,
+    OPERAND_TABLE,
+    OPERAND_AXIS
+} OperandKind;
 
 typedef struct {
     OperandKind kind;
-    Py_ssize_t item; /* of an array: bytes of an element */
-    PyObject *dtype; /* of a number that varies */
-    Cell value;      /* of a number that is known */
+    Py_ssize_t item;  /* of an array or a table: bytes of an element */
+    int axes;         /* of a table */
+    int axis, behind; /* the axis, and how many axes of the kernel's shape come behind it */
+    PyObject *dtype;  /* of a number that varies */
+    Cell value;       /* of a number that is known */
 } Operand;
 
 /* A compiled form of a map. */
@@ -79,7 +88,8 @@ enum { RECORDS = 256 };
 
 typedef struct {
     PyObject_HEAD
-    int operands, arrays, results; /* results: new arrays */
+    int operands, arrays, results; /* arrays: also axes, but no tables; results: new arrays */
+    int axes, rows;                /* operands that are axes; axes of all tables */
     Operand *operand;
     PyObject **dtype; /* of a map's results, or NULL */
     PyObject *maker;  /* of a map: form(axes, wide, few, device); else: record(arrays, device) */

@@ -3,12 +3,76 @@
 
 enum { BLOCK = 128, MOST_BLOCKS = 2147483647, LOAD = 16 };
 
+/* As a view: an array of `length` elements, each of which is where it is, and of axes behind. */
+static DeviceView
+counted(Py_ssize_t length, int behind, Py_ssize_t *numbers)
+{
+    DeviceView view = {.ndim = behind + 1, .shape = numbers, .strides = numbers + behind + 1};
+    for (int i = 0; i <= behind; i++) {
+        numbers[i] = i == 0 ? length : 1;
+        numbers[behind + 1 + i] = i == 0;
+    }
+    return view;
+}
+
+/* The lengths of a table's axes, each with how many elements apart its elements are. */
+static bool
+read_table(const Operand *operand, const DeviceView *view, Py_ssize_t *row)
+{
+    for (int axis = 0; axis < operand->axes; axis++) {
+        Py_ssize_t length = view->shape[axis], stride = length == 1 ? 0 : view->strides[axis];
+        if (length == 0 || stride % operand->item != 0) {
+            return false;
+        }
+        row[2 * axis] = length;
+        row[2 * axis + 1] = stride / operand->item;
+    }
+    return true;
+}
+
+/* What `read_operands` fills besides cells. */
+typedef struct {
+    DeviceView *views; /* of arrays and axes */
+    Py_ssize_t *items;
+    Py_ssize_t *numbers; /* of axes: `2 * MOST_AXES` for each */
+    Py_ssize_t *rows;    /* of tables: lengths and steps */
+} Given;
+
+/* The view of one array, table or axis. */
+static bool
+read_view(const Operand *operand, PyObject *array, Given *given, Cell *cell)
+{
+    DeviceView view;
+    if (array == NULL || !view_of(array, &view)) {
+        return false;
+    }
+    *cell = cell_of_word(view.data);
+    if (operand->kind == OPERAND_TABLE) {
+        if (view.ndim != operand->axes || !read_table(operand, &view, given->rows)) {
+            return false;
+        }
+        given->rows += 2 * operand->axes;
+        return true;
+    }
+    *given->items = operand->item;
+    if (operand->kind == OPERAND_AXIS) {
+        if (operand->axis >= view.ndim) {
+            return false;
+        }
+        *given->items = 1;
+        view = counted(view.shape[operand->axis], operand->behind, given->numbers);
+        given->numbers += 2 * MOST_AXES;
+    }
+    *given->views = view;
+    given->views++;
+    given->items++;
+    return true;
+}
+
 /* Views of the operands that are arrays, and in the cells their addresses and the numbers. */
 static int
-read_operands(const Kernel *self, PyObject *const *operands, DeviceView *views, Py_ssize_t *items,
-              Cell *cells)
+read_operands(const Kernel *self, PyObject *const *operands, Given given, Cell *cells)
 {
-    int arrays = 0;
     for (int i = 0; i < self->operands; i++) {
         const Operand *operand = &self->operand[i];
         if (operand->kind == OPERAND_KNOWN) {
@@ -22,15 +86,14 @@ read_operands(const Kernel *self, PyObject *const *operands, DeviceView *views, 
     }
     /* Numbers may have run Python code: arrays are looked at behind it. */
     for (int i = 0; i < self->operands; i++) {
-        if (self->operand[i].kind != OPERAND_ARRAY) {
+        OperandKind kind = self->operand[i].kind;
+        if (kind == OPERAND_NUMBER || kind == OPERAND_KNOWN) {
             continue;
         }
-        if (operands[i] == NULL || !view_of(operands[i], &views[arrays])) {
-            refuse("an operand is no array on a device");
+        if (!read_view(&self->operand[i], operands[i], &given, &cells[i])) {
+            refuse("an operand is no array on a device, or not as the kernel reads it");
             return -1;
         }
-        cells[i] = cell_of_word(views[arrays].data);
-        items[arrays++] = self->operand[i].item;
     }
     return 0;
 }
@@ -176,12 +239,15 @@ put_walk(const Walk *walk, int arrays, Cell *cells)
     return count;
 }
 
-/* Launch a map, behind its results. What `views` point to may be gone: it is not read. */
+/* Launch a map, behind its results. What views point to may be gone: it is not read. */
 static int
-launch_map(Kernel *self, const Walk *walk, Cell *cells, Run *run)
+launch_map(Kernel *self, const Walk *walk, const Py_ssize_t *rows, Cell *cells, Run *run)
 {
     int places = self->operands + self->results;
     int count = places + put_walk(walk, self->arrays, cells + places);
+    for (int i = 0; i < 2 * self->rows; i++) {
+        put_index(&cells[count++], rows[i], true);
+    }
     void *arguments[count];
     for (int i = 0; i < count; i++) {
         arguments[i] = &cells[i];
@@ -211,14 +277,16 @@ bytes_of_results(const Kernel *self, Py_ssize_t elements)
 static int
 run_map(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
 {
-    int arrays = self->arrays, places = self->operands + self->results;
+    int arrays = self->arrays, places = self->operands + self->results, axes = self->axes;
     DeviceView views[arrays + 1];
     Py_ssize_t items[arrays + 1], steps[(arrays + 1) * MOST_AXES];
-    Cell cells[places + (arrays + 1) * MOST_AXES + 1];
+    Py_ssize_t numbers[axes * 2 * MOST_AXES + 1], rows[2 * self->rows + 1];
+    Cell cells[places + (arrays + 1) * MOST_AXES + 1 + 2 * self->rows];
     Walk walk = {.steps = steps};
-    if (read_operands(self, operands, views, items, cells) < 0 ||
+    Given given = {.views = views, .items = items, .numbers = numbers, .rows = rows};
+    if (read_operands(self, operands, given, cells) < 0 ||
         walk_over(views, items, arrays, &walk) < 0 ||
-        reserve(run, 1, places + (arrays + 1) * walk.axes + 1,
+        reserve(run, 1, places + (arrays + 1) * walk.axes + 1 + 2 * self->rows,
                 bytes_of_results(self, walk.elements)) < 0) {
         return -1;
     }
@@ -231,7 +299,7 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
         }
         cells[self->operands + i] = cell_of_word(data);
     }
-    if (walk.elements > 0 && launch_map(self, &walk, cells, run) < 0) {
+    if (walk.elements > 0 && launch_map(self, &walk, rows, cells, run) < 0) {
         drop(results, self->results);
         return -1;
     }
@@ -391,7 +459,8 @@ run_recorded(Kernel *self, PyObject *const *operands, Run *run, PyObject **resul
     DeviceView views[arrays + 1];
     Py_ssize_t items[arrays + 1];
     Cell cells[self->operands + 1];
-    if (read_operands(self, operands, views, items, cells) < 0) {
+    Given given = {.views = views, .items = items};
+    if (read_operands(self, operands, given, cells) < 0) {
         return -1;
     }
     size_t room = 1;

@@ -1,0 +1,140 @@
+"""Elements by arrays of places inside kernels: picked where they are computed with, in one launch."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+
+from .test_folds import launched
+from .test_reductions import check, same
+
+RNG = np.random.default_rng(27)
+
+# One launch each: of an array of three axes, a column of places, and what is as long.
+ONE = {
+    "rows": lambda x, i, w: x[i] * 2 - w[:, None, None],
+    "columns": lambda x, i, w: x[:, i] * w[:, None],
+    "the last axis": lambda x, i, w: x[..., i] + w,
+    "two axes": lambda x, i, w: x[i, i] * w[:, None],
+    "two behind": lambda x, i, w: x[:, i, i] * w,
+    "all axes": lambda x, i, w: x[i, i, -i] * w,
+    "beside numbers": lambda x, i, w: x[-1, i, 2] * w + x[0, 1, i],
+    "broadcast": lambda x, i, w: x[i[:, None], i, 0] * w,
+    "computed places": lambda x, i, w: x[0, 1][i * 3 + 1] * w,
+    "of a view": lambda x, i, w: x[::-1, 1, ::2][i] + x[0, 0, 0],
+    "differences": lambda x, i, w: (x[i] - x[i[::-1]]) ** 2,
+    "take": lambda x, i, w: x.take(i, axis=1) * 2,
+    "of places": lambda x, i, w: i[i] * 2 + i,
+    "several results": lambda x, i, w: (x[i] + 1, x[i] * 2),
+}
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "i8"])
+@pytest.mark.parametrize("name", ONE)
+def test_what_is_picked_is_one_launch(host: Host, name: str, dtype: str) -> None:
+    """Places wrap; arrays lie in any order."""
+    cp, picking = host.cupy, ONE[name]
+    x = cp.asarray(RNG.normal(size=(4, 5, 6)))
+    i, w = cp.asarray(RNG.integers(0, 9, 7), dtype), cp.asarray(RNG.normal(size=7))
+    if dtype[0] == "i":
+        i -= 5
+    compiled = ufuse.compile(picking)
+    for array in (x, x.T, x[::-1, 1:], cp.broadcast_to(x[:1, :, :1], x.shape)):
+        compiled.reset()
+        check(picking, array, i, w)
+        assert launched(host, compiled, array, i, w) == 1, compiled.graphs[0].source("cupy")
+    for places in (i[:1], i[:0], i[::2]):
+        compiled.reset()
+        check(picking, x, places, w[: len(places)])
+
+
+def added(x: Any, i: Any) -> Any:
+    x[:] = x[i] + 1
+    return x
+
+
+def behind(x: Any, i: Any) -> Any:
+    x[i[0] % 2 :: 2] += 1
+    y = x[i] * 2
+    x[1:] = y[:-1] - x[i][1:]
+    return x, y
+
+
+def moved(x: Any, i: Any) -> Any:
+    i[:] = i + 1
+    y = x[i] * 2
+    i[1:] = 0
+    return y, i, x[i] - y
+
+
+def of_its_own(x: Any, i: Any) -> Any:
+    y = x * 2
+    z = y[i] + y
+    y[i] = z
+    return y[i] * z, z[i] - y
+
+
+@pytest.mark.parametrize("function", [added, behind, moved, of_its_own])
+def test_what_is_picked_from_is_whole(host: Host, function: Callable[..., Any]) -> None:
+    """No kernel picks from what it writes, or makes; what is picked is what was there then."""
+    cp = host.cupy
+    compiled = ufuse.compile(function)
+    numbers, places = RNG.normal(size=8), RNG.permutation(8)
+    for _ in range(3):
+        given = [(cp.asarray(numbers), cp.asarray(places)) for _ in range(2)]
+        wanted, found = (one if isinstance(one, tuple) else (one,) for one in (
+            function(*given[0]), compiled(*given[1])
+        ))  # fmt: skip
+        assert all(map(same, found, wanted))
+        assert all(map(same, *given))
+    assert compiled.stats.hits
+
+
+def test_nothing_to_pick_from(host: Host) -> None:
+    """CuPy's own error; and no places are no error."""
+    cp = host.cupy
+
+    def picking(x: Any, i: Any) -> Any:
+        return x[i] * 2 + 1
+
+    compiled = ufuse.compile(picking)
+    x, i = cp.asarray(RNG.normal(size=5)), cp.asarray([1, 2])
+    for _ in range(2):
+        compiled(x, i)
+        assert same(compiled(x[:0], i[:0]), picking(x[:0], i[:0]))
+        for called in (picking, compiled):
+            with pytest.raises(IndexError, match="non-empty take from an empty axes"):
+                called(x[:0], i)
+
+
+def test_fields_of_records_are_left_to_cupy(host: Host) -> None:
+    """Their elements lie between others, where no kernel finds them."""
+    cp = host.cupy
+    records = np.zeros(6, [("a", "u1"), ("b", "f8"), ("c", "i8")])
+    records["b"], records["c"] = RNG.normal(size=6), RNG.integers(0, 6, 6)
+    memory = cp.asarray(records.view("u1")).reshape(6, -1)
+    b, c = (memory[:, start : start + 8].view(kind)[:, 0] for start, kind in ((1, "f8"), (9, "i8")))
+    compiled = ufuse.compile(lambda x, i: x[i] * 2)
+    for _ in range(3):
+        assert same(compiled(b, cp.asarray([3, 1])), b[cp.asarray([3, 1])] * 2)
+        assert same(compiled(cp.asarray(records["b"]), c), cp.asarray(records["b"])[c] * 2)
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_python_launches_the_same(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where C does not know CuPy."""
+    native = importlib.import_module("ufuse.backends.cupy.native")
+    cp, picking = host.cupy, ONE[name]
+    monkeypatch.setattr(native, "why_not", lambda: "a test")
+    x = cp.asarray(RNG.normal(size=(4, 5, 6)))
+    i, w = cp.asarray(RNG.integers(-9, 9, 7)), cp.asarray(RNG.normal(size=7))
+    for array, places in ((x, i), (x.T, i), (x[::-1, 1:], i), (x, i[:0])):
+        ufuse.compile(picking).reset()
+        check(picking, array, places, w[: len(places)])
