@@ -51,11 +51,10 @@ class Draft:
                 self._bind_sizes(node)
 
     def _bind_sizes(self, node: Node) -> None:
-        is_number = node.op is ops.INPUT or str(
-            getattr(node.type, "value", "")
-        ) in node.attributes.get("sizes", ())
-        if isinstance(node.type, NumberType) and is_number:
-            self.sizes.bind(node.type.value, node, None)
+        if isinstance(node.type, NumberType):
+            value = node.type.value
+            if node.op is ops.INPUT or str(value) in node.attributes.get("sizes", ()):
+                self.sizes.bind(value, node, None)
         elif isinstance(node.type, ArrayType):
             for axis, length in enumerate(node.type.shape):
                 self.sizes.bind(length, node, axis)

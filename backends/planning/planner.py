@@ -19,7 +19,7 @@ from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.forward import forwarded
 
-SINKINGS = 3  # what one leaves may be for the next
+SINKINGS = 3  # rounds of sinking: one may make another possible
 
 
 def plan_of(

@@ -32,7 +32,7 @@ from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, TupleType, Type, c_order
 from ufuse.graph.typing import infer
-from ufuse.graph.typing.calls import makes_length, may_fail
+from ufuse.graph.typing.calls import makes_length, may_fail, takes_output
 from ufuse.graph.typing.device_calls import DEVICE_METHOD
 from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like
@@ -217,13 +217,9 @@ def call_whole(
 
     `makes`: values decide how long it is, though they do not where others are given.
     """
-    keywords = {
-        name: one for name, one in (keywords or {}).items() if not _is_no_output(trace, name, one)
-    }
-    if "out" in keywords:
-        raise GraphBreak("numpy-call", f"{function} with out=")
+    keywords = _without_output(trace, function, keywords or {})
     if function.rpartition(".")[2] in WARN_OF_NOTHING:
-        _refuse_empty(trace, function, arguments)
+        _refuse_empty(trace, function, (*arguments, *keywords.values()))
     if function in LONGER_FIRST:
         _refuse_shorter_first(trace, function, arguments, keywords)
     inputs: list[Node] = []
@@ -250,10 +246,14 @@ def call_whole(
     return Tuple(found) if is_tuple else found[0]
 
 
-def _is_no_output(trace: Trace, name: str, symbol: Symbol) -> bool:
-    """Whether it is `out=None`."""
-    value = trace.look(symbol) if name == "out" else None
-    return isinstance(value, Constant) and value.value is None
+def _without_output(trace: Trace, function: str, keywords: dict[str, Symbol]) -> dict[str, Symbol]:
+    """The keywords without `out=None`, of a function that has such an argument."""
+    if "out" not in keywords:
+        return keywords
+    out = trace.look(keywords["out"])
+    if not isinstance(out, Constant) or out.value is not None or not takes_output(function):
+        raise GraphBreak("numpy-call", f"{function} with out=")
+    return {name: one for name, one in keywords.items() if name != "out"}
 
 
 def assure_layout(trace: Trace, type_: Type) -> None:

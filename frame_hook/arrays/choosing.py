@@ -10,8 +10,8 @@ import numpy as np
 from ufuse.frame_hook.arrays import arrays, indexing
 from ufuse.frame_hook.arrays.reductions import NO_VALUE, array_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.rules import method, rule_for
-from ufuse.frame_hook.objects.values import as_size, described
+from ufuse.frame_hook.interpreter.rules import Rule, method, rule_for
+from ufuse.frame_hook.objects.values import as_size, described, is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Array, Constant, Number, Symbol
 from ufuse.graph import ops
@@ -19,7 +19,7 @@ from ufuse.graph.types import ArrayType
 
 NONE = Constant(None)
 
-# Choice ----------------------------------------------------------------------------------------------------------
+# Choice, bounds --------------------------------------------------------------------------------------------------
 
 
 @rule_for(np.where)
@@ -39,24 +39,6 @@ def _where(
     return interpreter.trace.graph.fresh(interpreter.trace.graph.node(ops.WHERE, nodes))
 
 
-def _windows() -> None:
-    """Windows are functions of whole numbers, written in Python, that branch on them as arrays."""
-    for function in (np.bartlett, np.blackman, np.hamming, np.hanning, np.kaiser):
-        name = f"numpy.{function.__name__}"
-
-        def rule(
-            interpreter: Interpreter, /, *arguments: Symbol, called: str = name, **keywords: Symbol
-        ) -> Symbol:
-            trace = interpreter.trace
-            points = arguments[0] if arguments else keywords.get("M", NONE)
-            if as_size(trace.look(points)) is None:
-                raise GraphBreak("numpy-call", f"{called} of {described(points)}")
-            return arrays.call_whole(trace, called, arguments, keywords, may_raise=True)
-
-        rule_for(function)(rule)
-
-
-_windows()
 CLIP_TAKES_MIN = "min" in inspect.signature(np.clip).parameters  # from NumPy 2.1 on
 
 
@@ -73,6 +55,9 @@ def _clip(
     max: Symbol | None = None,  # noqa: A002  the same
 ) -> Symbol:
     """`np.clip(a, a_min, a_max)`, where both are given, and `np.clip(a, min=, max=)`."""
+    a_min, a_max, min, max = (  # noqa: A001  NumPy's names
+        _unless_no_value(interpreter, one) for one in (a_min, a_max, min, max)
+    )
     by_name = min is not None or max is not None
     if by_name and not CLIP_TAKES_MIN:
         raise GraphBreak("numpy-call", "numpy.clip with min= or max=")
@@ -109,11 +94,17 @@ def _clip_method(
     return arrays.store_result(interpreter.trace, ufunc, operands, target)
 
 
-def _limit(interpreter: Interpreter, symbol: Symbol | None) -> Symbol | None:
-    """A limit of `clip`, or its output, read; None where there is none: None, or NumPy's own "no value"."""
+def _unless_no_value(interpreter: Interpreter, symbol: Symbol | None) -> Symbol | None:
+    """An argument of `numpy.clip`; None where it is not given, or as NumPy's "no value", which is the same."""
     symbol = None if symbol is None else interpreter.trace.look(symbol)
-    is_absent = isinstance(symbol, Constant) and (symbol.value is None or symbol.value is NO_VALUE)
+    is_absent = isinstance(symbol, Constant) and symbol.value is NO_VALUE
     return None if is_absent else symbol
+
+
+def _limit(interpreter: Interpreter, symbol: Symbol | None) -> Symbol | None:
+    """A limit of `clip`, or its output, read; None where there is none."""
+    symbol = None if symbol is None else interpreter.trace.look(symbol)
+    return None if symbol is not None and is_none(symbol) else symbol
 
 
 @method("fill")
@@ -124,3 +115,23 @@ def _fill(interpreter: Interpreter, a: Symbol, value: Symbol, /) -> Symbol:
         raise GraphBreak("numpy-call", "fill with an array")
     indexing.store_into(interpreter.trace, array, number)
     return NONE
+
+
+# Windows ---------------------------------------------------------------------------------------------------------
+
+
+def _window(name: str) -> Rule:
+    """The rule of a function of a whole number that is written in Python, and branches on it as an array."""
+
+    def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+        trace = interpreter.trace
+        points = arguments[0] if arguments else keywords.get("M", NONE)
+        if as_size(trace.look(points)) is None:
+            raise GraphBreak("numpy-call", f"{name} of {described(points)}")
+        return arrays.call_whole(trace, name, arguments, keywords, may_raise=True)
+
+    return rule
+
+
+for _function in (np.bartlett, np.blackman, np.hamming, np.hanning, np.kaiser):
+    rule_for(_function)(_window(f"numpy.{_function.__name__}"))

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, indexing
-from ufuse.frame_hook.arrays.reductions import NO_VALUE
+from ufuse.frame_hook.arrays.missing import refuse_any
+from ufuse.frame_hook.arrays.reductions import bound
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.arrays.warned import line_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.rules import Given, Positional, Rule, rule_for
-from ufuse.frame_hook.objects.values import is_none
+from ufuse.frame_hook.interpreter.rules import Rule, rule_for
 from ufuse.frame_hook.trace.symbols import Array, Constant, Slice, Symbol, Tuple
 from ufuse.graph import ops
 from ufuse.graph.types import Span
@@ -39,8 +39,9 @@ def _composed(function: Any) -> Callable[[Rule], Rule]:
     def register(rule: Rule) -> Rule:
         @rule_for(function)
         def of_any(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+            given = bound(interpreter, signature, arguments, keywords, name)
             try:
-                return rule(interpreter, **_named(interpreter, signature, arguments, keywords))
+                return rule(interpreter, **given)
             except _OtherError:
                 return arrays.call_whole(
                     interpreter.trace, name, arguments, dict(keywords), may_raise=True
@@ -49,22 +50,6 @@ def _composed(function: Any) -> Callable[[Rule], Rule]:
         return rule
 
     return register
-
-
-def _named(
-    interpreter: Interpreter, signature: inspect.Signature, given: Positional, named: Given
-) -> dict[str, Symbol]:
-    """The arguments by name, without those that are left to their defaults, None or NumPy's "no value"."""
-    try:
-        bound = signature.bind(*given, **named).arguments
-    except TypeError:
-        raise _OtherError from None
-    found = {name: interpreter.trace.look(symbol) for name, symbol in bound.items()}
-    return {
-        name: one
-        for name, one in found.items()
-        if not is_none(one) and not (isinstance(one, Constant) and one.value is NO_VALUE)
-    }
 
 
 def _floats(symbol: Symbol | None) -> Array:
@@ -189,10 +174,7 @@ def _average(
     for name, kinds in (("axis", (int,)), ("keepdims", (bool,))):
         _known(given.get(name), None, *kinds)
     total = interpreter.call(interpreter.attribute(weigh, "sum"), (), given)
-    none = arrays.elementwise(trace, np.equal, (total, Constant(0.0)))
-    none = interpreter.call(Constant(np.any), (none,)) if isinstance(none, Array) else none
-    node = arrays.node_of(trace, none)
-    trace.graph.node(ops.CHECK, (node,), {"expected": False}, may_raise=True)
+    refuse_any(interpreter, arrays.elementwise(trace, np.equal, (total, Constant(0.0))))
     with trace.graph.warned_at(line_of("average", "multiply")):
         products = arrays.elementwise(trace, np.multiply, (values, weigh))
     summed = interpreter.call(interpreter.attribute(products, "sum"), (), given)

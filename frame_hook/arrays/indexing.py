@@ -77,6 +77,13 @@ def _is_whole(part: Symbol) -> bool:
     return isinstance(part, Integer) or (isinstance(part, Constant) and known_int(part) is not None)
 
 
+def is_whole_number(part: Symbol) -> bool:
+    """Whether it is a whole number, known or not, Python's or NumPy's; no truth value."""
+    if isinstance(part, Constant) and isinstance(part.value, np.integer):
+        return True
+    return _is_computed_place(part) or _is_whole(part)
+
+
 def _keeps_axes(entries: tuple[IndexEntry, ...]) -> bool:
     return any(entry is None or isinstance(entry, Span) for entry in entries)
 
@@ -268,15 +275,11 @@ def _computed_span(trace: Trace, part: Slice, length: Size, *, is_first: bool) -
     if not _is_constant(step, None) and known_int(step) != 1:
         raise GraphBreak("index", "with a step and a computed bound")
     start, stop = trace.look(part.start), trace.look(part.stop)
-    whole = integer(trace, length)
-    given = (start, stop, whole)
+    given = (start, stop, integer(trace, length))
     extent = computed_size(trace, "extent", given, "a slice with a computed bound", length)
     if not is_first:
-        graph, name = trace.graph, str(extent)
-        trace.sizes.assure(name, 2)
-        nodes = graph.length(name), node_of(trace, whole)
-        test = graph.node(ops.SCALAR, nodes, {"operator": "lt"}, may_raise=True)
-        graph.node(ops.CHECK, (test,), {"expected": True}, may_raise=True)
+        trace.sizes.assure(str(extent), "ge", 2)
+        trace.sizes.assure(str(extent), "lt", length)
     if _is_constant(start, None):
         return Span(0, extent)
     if _is_constant(stop, None):

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, indexing
-from ufuse.frame_hook.arrays.reductions import NO_VALUE, reduction
+from ufuse.frame_hook.arrays.reductions import bound, reduction
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.arrays.warned import line_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import rule_for
-from ufuse.frame_hook.objects.values import is_none
 from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol
 from ufuse.graph import ops
 
@@ -35,12 +34,8 @@ def _of_parts(function: Any, statistic: Statistic, names: str) -> None:
     @rule_for(function)
     def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         trace = interpreter.trace
-        try:
-            bound = signature.bind(*arguments, **keywords).arguments
-        except TypeError:
-            bound = {}
-        given = {key: one for key, one in bound.items() if not _is_left_out(interpreter, one)}
-        array = trace.look(given.pop("a")) if "a" in given else None
+        given = bound(interpreter, signature, arguments, keywords, name)
+        array = given.pop("a")
         is_plain = (
             isinstance(array, Array)
             and array.type.dtype == np.float64
@@ -53,11 +48,6 @@ def _of_parts(function: Any, statistic: Statistic, names: str) -> None:
             return arrays.call_whole(trace, name, arguments, dict(keywords), may_raise=True)
         assert isinstance(array, Array)
         return statistic(interpreter, array, given)
-
-
-def _is_left_out(interpreter: Interpreter, symbol: Symbol) -> bool:
-    value = interpreter.trace.look(symbol)
-    return is_none(value) or (isinstance(value, Constant) and value.value is NO_VALUE)
 
 
 def _is_known(interpreter: Interpreter, given: Named) -> bool:
@@ -91,7 +81,7 @@ def _count(interpreter: Interpreter, present: Array, given: Named) -> Symbol:
     return _sum(interpreter, present, {**given, "dtype": Constant(np.intp)})
 
 
-def _refuse_any(interpreter: Interpreter, bad: Symbol) -> None:
+def refuse_any(interpreter: Interpreter, bad: Symbol) -> None:
     """Have the graph check that nothing is true of these."""
     trace = interpreter.trace
     found = interpreter.call(Constant(np.any), (bad,)) if isinstance(bad, Array) else bad
@@ -109,7 +99,7 @@ def _mean(interpreter: Interpreter, array: Array, given: Named) -> Symbol:
     filled, _, present = _without_gaps(interpreter, array)
     count = _count(interpreter, present, given)
     total = _sum(interpreter, filled, given)
-    _refuse_any(interpreter, arrays.elementwise(interpreter.trace, np.equal, (count, ZERO)))
+    refuse_any(interpreter, arrays.elementwise(interpreter.trace, np.equal, (count, ZERO)))
     return _divided(interpreter, total, count)
 
 
@@ -120,8 +110,8 @@ def _variance(interpreter: Interpreter, array: Array, given: Named) -> Symbol:
     filled, missing, present = _without_gaps(interpreter, array)
     total, count = _sum(interpreter, filled, kept), _count(interpreter, present, kept)
     freedom = arrays.elementwise(trace, np.subtract, (_count(interpreter, present, given), ddof))
-    _refuse_any(interpreter, arrays.elementwise(trace, np.less_equal, (freedom, ZERO)))
-    _refuse_any(interpreter, arrays.elementwise(trace, np.equal, (count, ZERO)))
+    refuse_any(interpreter, arrays.elementwise(trace, np.less_equal, (freedom, ZERO)))
+    refuse_any(interpreter, arrays.elementwise(trace, np.equal, (count, ZERO)))
     mean = _divided(interpreter, total, count)
     with trace.graph.warned_at(line_of("nanvar", "subtract")):
         arrays.store_result(trace, np.subtract, (filled, mean), filled)
@@ -142,7 +132,7 @@ def _extreme(name: str) -> Statistic:
     def statistic(interpreter: Interpreter, array: Array, given: Named) -> Symbol:
         what = f"numpy.{name}.reduce"
         found = reduction(interpreter, ops.OPS[f"reduce_{name}"], array, given, what=what)
-        _refuse_any(interpreter, arrays.elementwise(interpreter.trace, np.isnan, (found,)))
+        refuse_any(interpreter, arrays.elementwise(interpreter.trace, np.isnan, (found,)))
         return found
 
     return statistic

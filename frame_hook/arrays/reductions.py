@@ -37,30 +37,44 @@ NONE = Constant(None)
 NUMPYS: Any = np._core._methods  # type: ignore[attr-defined]  # NumPy's Python code of methods
 NO_VALUE = getattr(np, "_NoValue", None)
 # Arguments whose None is the same as leaving them out; of the others NumPy makes a number or a truth value.
-MAY_BE_NONE = frozenset(("axis", "dtype", "out", "initial"))
+MAY_BE_NONE = frozenset(("axis", "dtype", "out"))
 
 
-def _bound(
-    signature: Signature, arguments: Positional, keywords: Given, what: str
+def bound(
+    interpreter: Interpreter,
+    signature: Signature,
+    arguments: Positional,
+    keywords: Given,
+    what: str,
 ) -> dict[str, Symbol]:
-    """Arguments by name, without those left out: absent, NumPy's "no value", or None where that means nothing."""
+    """Arguments by name, read, without those left out: absent, or given as what stands for it in the signature.
+
+    That is None or NumPy's "no value".
+
+    Raises:
+        GraphBreak: they do not fit the signature, or are None where this is not the same as leaving them out.
+
+    """
     try:
         given = signature.bind(*arguments, **keywords).arguments
     except TypeError:
         raise GraphBreak("eager-raises", f"TypeError: the arguments of {what}()") from None
-    return _not_left_out(given)
+    defaults = {name: one.default for name, one in signature.parameters.items()}
+    read = {name: interpreter.trace.look(symbol) for name, symbol in given.items()}
+    return {
+        name: symbol
+        for name, symbol in read.items()
+        if not _is_left_out(name, symbol, defaults[name])
+    }
 
 
-def _not_left_out(given: Mapping[str, Symbol]) -> dict[str, Symbol]:
-    return {name: symbol for name, symbol in given.items() if not _is_left_out(name, symbol)}
-
-
-def _is_left_out(name: str, symbol: Symbol) -> bool:
-    if not isinstance(symbol, Constant):
+def _is_left_out(name: str, symbol: Symbol, default: Any) -> bool:
+    value = symbol.value if isinstance(symbol, Constant) else UNKNOWN
+    if value is not None and value is not NO_VALUE:
         return False
-    if symbol.value is None and name not in MAY_BE_NONE:
-        raise GraphBreak("numpy-call", f"a call with {name}=None")
-    return symbol.value is None or symbol.value is NO_VALUE
+    if value is not default and (value is NO_VALUE or name not in MAY_BE_NONE):
+        raise GraphBreak("numpy-call", f"a call with {name}={value}")
+    return True
 
 
 def _refuse_others(given: Mapping[str, Symbol], names: str, what: str) -> None:
@@ -71,8 +85,9 @@ def _refuse_others(given: Mapping[str, Symbol], names: str, what: str) -> None:
 
 
 def _read(interpreter: Interpreter, given: Mapping[str, Symbol]) -> dict[str, Symbol]:
-    """The arguments, read."""
-    return _not_left_out({name: interpreter.trace.look(symbol) for name, symbol in given.items()})
+    """The arguments of a ufunc's reduce, read, without those left out."""
+    read = {name: interpreter.trace.look(symbol) for name, symbol in given.items()}
+    return {name: one for name, one in read.items() if not _is_left_out(name, one, NO_VALUE)}
 
 
 def array_argument(interpreter: Interpreter, symbol: Symbol, what: str) -> Array:
@@ -187,12 +202,12 @@ def _reduction_rule(op: Op, code: Any, name: str, dtype: np.dtype | None, *, met
     signature, what = inspect.signature(code), f"numpy.{name}"
 
     def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
-        given = _bound(signature, arguments, keywords, what)
-        if not method and isinstance(interpreter.trace.look(given.get("where", NONE)), Array):
+        given = bound(interpreter, signature, arguments, keywords, what)
+        if not method and isinstance(given.get("where"), Array):
             return arrays.call_whole(interpreter.trace, what, arguments, keywords, may_raise=True)
         if dtype is not None:
             _refuse_others(given, "a axis out keepdims where", what)
-        array = interpreter.trace.look(given.pop("a"))
+        array = given.pop("a")
         if name in ("any", "all") and not given and _is_truth(array):
             return array
         if not method and not isinstance(array, Array):
@@ -234,7 +249,7 @@ def _ufunc_reduce(
     dtype: Symbol = NONE,
     out: Symbol = NONE,
     keepdims: Symbol = Constant(value=False),  # noqa: B008  the same
-    initial: Symbol = NONE,
+    initial: Symbol = Constant(NO_VALUE),  # noqa: B008  the same
     where: Symbol = Constant(value=True),  # noqa: B008  the same
 ) -> Symbol:
     ufunc = arrays.plain(interpreter.trace, of)
@@ -302,9 +317,9 @@ def _statistic(name: str, *, method: bool) -> Rule:
 
     def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         trace = interpreter.trace
-        given = _read(interpreter, _bound(signature, arguments, keywords, what))
+        given = bound(interpreter, signature, arguments, keywords, what)
         _refuse_others(given, "a axis dtype out ddof keepdims", what)
-        array = trace.look(given.pop("a"))
+        array = given.pop("a")
         if not isinstance(array, Array):
             raise GraphBreak("numpy-call", f"{what} of {described(array)}")
         axes = axes_argument(interpreter, given.get("axis"), array.type.ndim)

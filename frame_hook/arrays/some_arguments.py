@@ -248,6 +248,8 @@ def _sort(
 ) -> Symbol:
     """`a.sort()`: of a whole array in place, of a part of one as a sorted copy that is stored."""
     trace, array = interpreter.trace, array_argument(interpreter, a, "sort")
+    if is_none(trace.look(axis)):  # `numpy.sort`, which is called here, takes it
+        raise GraphBreak("eager-raises", "TypeError: an axis of numpy.ndarray.sort that is None")
     named = {"axis": axis} if kind is None else {"axis": axis, "kind": kind}
     if array.buffer.visible:
         trace.arrays.check_writable(array.buffer)
@@ -266,7 +268,10 @@ def _item(interpreter: Interpreter, a: Symbol, /, *place: Symbol) -> Symbol:
     """An element, or NumPy's number itself, as Python's."""
     value = interpreter.trace.look(a)
     if place and isinstance(value, Array):
-        key = place[0] if len(place) == 1 else Tuple(place)
+        key = interpreter.trace.look(place[0]) if len(place) == 1 else Tuple(place)
+        parts = key.items if isinstance(key, Tuple) else (key,)
+        if not all(indexing.is_whole_number(interpreter.trace.look(one)) for one in parts):
+            raise GraphBreak("numpy-call", "item at what may be no whole number")
         return _item(interpreter, indexing.item(interpreter.trace, value, key))
     if isinstance(value, Array):
         return _whole(interpreter, "numpy.ndarray.item", value)

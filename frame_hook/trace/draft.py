@@ -59,10 +59,11 @@ class Draft:
         self._constants: dict[tuple[Any, ...], Node] = {}
         self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Node] = []  # whose id is a key
-        # By the symbol of a length that values decide, what is so long; these symbols, by the mask.
+        # By the symbol of a size that values decide: what is so long, or the size itself.
         self.long: dict[str, Node] = {}
+        # These symbols: by the mask that picks so many elements, and by the call that computes the size.
         self.picked: dict[Hashable, str] = {}
-        self.computed: dict[tuple[Any, ...], str] = {}  # the same, by the numbers they come from
+        self.computed: dict[tuple[Any, ...], str] = {}
 
     @contextmanager
     def warned_at(self, place: Location | None) -> Iterator[None]:
@@ -160,8 +161,8 @@ class Draft:
         if name not in self.long or not self.in_side:
             self.long[name] = node
 
-    def assure(self, name: str, least: int) -> None:
-        """Check that a length that values decide is no less: where it is, plain Python runs instead.
+    def assure(self, name: str, operator: str, other: Size) -> None:
+        """Check how a length that values decide compares with another: where it does not, plain Python runs instead.
 
         Raises:
             GraphBreak: what a side of a branch checks does not hold behind it.
@@ -169,21 +170,8 @@ class Draft:
         """
         if self.in_side:
             raise GraphBreak("size", "a length, on one side of a branch,")
-        nodes = self.length(name), self.constant(least)
-        test = self.node(ops.SCALAR, nodes, {"operator": "ge"}, may_raise=True)
-        self.node(ops.CHECK, (test,), {"expected": True}, may_raise=True)
-
-    def assure_equal(self, name: str, other: Size) -> None:
-        """Check that a length that values decide is as another one: where it is not, plain Python runs instead.
-
-        Raises:
-            GraphBreak: as `assure`.
-
-        """
-        if self.in_side:
-            raise GraphBreak("size", "a length, on one side of a branch,")
         nodes = self.length(name), self.size_node(other)
-        test = self.node(ops.SCALAR, nodes, {"operator": "eq"}, may_raise=True)
+        test = self.node(ops.SCALAR, nodes, {"operator": operator}, may_raise=True)
         self.node(ops.CHECK, (test,), {"expected": True}, may_raise=True)
 
     def value(self, array: AnyArray) -> Node:

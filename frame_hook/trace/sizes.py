@@ -17,8 +17,8 @@ MADE = ("made",)  # the leaf of a length that values decide: no guard can read i
 MOST_ASSUMED = 4
 
 
-def _refuse(name: str, wanted: Size) -> None:
-    raise GraphBreak("size", f"{name}, which is to be {wanted},")
+def _refuse(name: str, operator: str, other: Size) -> None:
+    raise GraphBreak("size", f"{name}, which is compared with {other},")
 
 
 class Sizes:
@@ -34,10 +34,8 @@ class Sizes:
         self._examples: dict[str, int] = {}  # symbol -> its value now
         self._least: dict[str, int] = {}  # symbol -> lower bound
         self._decided: dict[tuple[str, Size, Size], bool] = {}  # guards are never taken back
-        # Has the graph check that a length that values decide is no less.
-        self.assure: Callable[[str, int], None] = _refuse
-        # The same of two lengths that are to be equal.
-        self.assure_equal: Callable[[str, Size], None] = _refuse
+        # Has the graph check how a length that values decide compares with another.
+        self.assure: Callable[[str, str, Size], None] = _refuse
 
     def new_symbol(
         self, wanted: str, value: int, leaf: tuple[Any, ...], least: int | None = None
@@ -101,7 +99,7 @@ class Sizes:
                 break
         else:
             self.refuse(made)
-        self.assure(name, 1 - rest)
+        self.assure(name, "ge", 1 - rest)
         self._least[name] = max(self._least[name], 1 - rest)
         answer = self._proved(relation, left, right)
         assert answer is not None
@@ -226,7 +224,7 @@ class Sizes:
         name, other = (names[0], right) if are_made[0] else (names[1], left)
         if self._proved("eq", left, right) is not None:
             return False
-        self.assure_equal(name, other)
+        self.assure(name, "eq", other)
         self.known[name] = other
         return True
 

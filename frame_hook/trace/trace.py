@@ -38,18 +38,11 @@ from ufuse.graph.size import Size
 ABSENT: Any = object()
 
 
-def _assure(graph: weakref.ref[Draft], name: str, least: int) -> None:
+def _assure(graph: weakref.ref[Draft], name: str, operator: str, other: Size) -> None:
     """As `Draft.assure`: a draft holds its sizes, and a cycle would keep what it holds until the next collection."""
     found = graph()
     assert found is not None
-    found.assure(name, least)
-
-
-def _assure_equal(graph: weakref.ref[Draft], name: str, other: Size) -> None:
-    """As `Draft.assure_equal`."""
-    found = graph()
-    assert found is not None
-    found.assure_equal(name, other)
+    found.assure(name, operator, other)
 
 
 class Trace:
@@ -70,7 +63,6 @@ class Trace:
         self.sizes = Sizes(self.guards, varying.values)
         self.graph = Draft(self.sizes)
         self.sizes.assure = partial(_assure, weakref.ref(self.graph))
-        self.sizes.assure_equal = partial(_assure_equal, weakref.ref(self.graph))
         self.number_examples: dict[Node, Any] = {}  # what each number is in this call
         self.expected: dict[Node, bool] = {}  # the truth of numbers that the graph checks
         self.owners: dict[int, Instance] = {}  # by id of the content that instances hold

@@ -84,6 +84,19 @@ def _half(call: Call) -> Shape:
     return _along(call, divide("//", _length(call), 2) + 1)
 
 
+def over(keepdims: int, overwrites: int | None = None) -> ShapeRule:
+    """Axes reduced; `keepdims` and `overwrite_input` are at these places."""
+
+    def shape(call: Call) -> Shape:
+        if overwrites is not None and call.constant(overwrites, "overwrite_input", default=False):
+            raise CannotInfer(f"{call.name} with overwrite_input=")
+        call.argument(BY_NAME, "mean")
+        kept = bool(call.constant(keepdims, "keepdims", default=False))
+        return reduced(call.shape(0, "a"), call.constant(1, "axis"), kept)
+
+    return shape
+
+
 def quantile(call: Call) -> Shape:
     """Quantiles or percentiles along axes: those that are asked for are the first axes."""
     wanted = call.argument(1, "q")

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from ufuse.graph.size import Size, divide
 from ufuse.graph.types import NumberType
-from ufuse.graph.typing.analysis import ANALYSIS, quantile
+from ufuse.graph.typing.analysis import ANALYSIS, over, quantile
 from ufuse.graph.typing.arranging import ARRANGING
 from ufuse.graph.typing.call import (
     BY_NAME,
@@ -78,18 +79,8 @@ def _sorted(call: Call) -> Shape:
     return _flat(call) if call.constant(1, "axis", -1) is None else _same(call)
 
 
-def _reduce(keepdims: int, first: str = "a") -> ShapeRule:
-    """Axes reduced; `keepdims` is the place of that argument."""
-
-    def shape(call: Call) -> Shape:
-        kept = bool(call.constant(keepdims, "keepdims", default=False))
-        return reduced(call.shape(0, first), call.constant(1, "axis"), kept)
-
-    return shape
-
-
 def _chosen(keepdims: int) -> ShapeRule:
-    """As `_reduce`, of the elements that `where=` says, which has the array's shape."""
+    """As `over`, of the elements that `where=` says, which has the array's shape."""
 
     def shape(call: Call) -> Shape:
         source, mask = call.shape(0, "a"), call.shape(BY_NAME, "where")
@@ -97,15 +88,9 @@ def _chosen(keepdims: int) -> ShapeRule:
             same(a, b, call.facts) for a, b in zip(mask, source, strict=True)
         ):
             raise CannotInfer(f"{call.name} with where= of another shape")
-        return _reduce(keepdims)(call)  # type: ignore[return-value]
+        return over(keepdims)(call)  # type: ignore[return-value]
 
     return shape
-
-
-def _median(call: Call) -> Shapes:
-    if call.constant(3, "overwrite_input", default=False):
-        raise CannotInfer(f"{call.name} with overwrite_input=")
-    return _reduce(4)(call)
 
 
 def _matmul(call: Call) -> Shape:
@@ -369,7 +354,7 @@ def _is_whole(argument: Argument | None) -> bool:
     return isinstance(argument, NumberType) and argument.value is not None
 
 
-def _interp(call: Call) -> Shape:
+def _as_x(call: Call) -> Shape:
     return call.shape(0, "x")
 
 
@@ -461,10 +446,10 @@ CALLS: dict[str, Rule] = {
     "numpy.ndarray.cumsum":    Rule(_along(1), fails=False),
     "numpy.ndarray.cumprod":   Rule(_along(1), fails=False),
     # places and order
-    "numpy.argmax":            Rule(_reduce(3)),
-    "numpy.argmin":            Rule(_reduce(3)),
-    "numpy.ndarray.argmax":    Rule(_reduce(3)),
-    "numpy.ndarray.argmin":    Rule(_reduce(3)),
+    "numpy.argmax":            Rule(over(3)),
+    "numpy.argmin":            Rule(over(3)),
+    "numpy.ndarray.argmax":    Rule(over(3)),
+    "numpy.ndarray.argmin":    Rule(over(3)),
     "numpy.sort":              Rule(_sorted, fails=False),
     "numpy.argsort":           Rule(_sorted, fails=False),
     "numpy.ndarray.argsort":   Rule(_sorted, fails=False),
@@ -473,7 +458,7 @@ CALLS: dict[str, Rule] = {
     "numpy.ndarray.fill":      Rule(_same, writes=True),
     "numpy.searchsorted":      Rule(_searchsorted, lists=(0, 1, "v")),
     "numpy.ndarray.searchsorted": Rule(_searchsorted),
-    "numpy.interp":            Rule(_interp, lists=(0, 1, 2)),
+    "numpy.interp":            Rule(_as_x, lists=(0, 1, 2)),
     # joining and choosing
     "numpy.take":              Rule(_take, fill=("one", "zero")),
     "numpy.ndarray.take":      Rule(_take, fill=("one", "zero")),
@@ -492,7 +477,7 @@ CALLS: dict[str, Rule] = {
     "numpy.argpartition":      Rule(_partitioned, counts=(1, 2)),
     "numpy.ndarray.argpartition": Rule(_partitioned, counts=(1, 2)),
     "numpy.nan_to_num":        Rule(_finite),
-    "numpy.i0":                Rule(_interp),
+    "numpy.i0":                Rule(_as_x),
     "numpy.digitize":          Rule(_bins),
     # the flat and the diagonal
     "numpy.ndarray.flatten":   Rule(_flat, fails=False),
@@ -503,14 +488,14 @@ CALLS: dict[str, Rule] = {
     "numpy.ndarray.conj":      Rule(_same, fails=False),
     "numpy.ndarray.byteswap":  Rule(_same),
     # reductions that are computed whole
-    "numpy.ndarray.mean":      Rule(_reduce(4)),
-    "numpy.ndarray.var":       Rule(_reduce(5)),
-    "numpy.ndarray.std":       Rule(_reduce(5)),
-    "numpy.mean":              Rule(_reduce(4)),
-    "numpy.var":               Rule(_reduce(5)),
-    "numpy.std":               Rule(_reduce(5)),
-    "numpy.median":            Rule(_median),
-    "numpy.ptp":               Rule(_reduce(3)),
+    "numpy.ndarray.mean":      Rule(over(4)),
+    "numpy.ndarray.var":       Rule(over(5)),
+    "numpy.ndarray.std":       Rule(over(5)),
+    "numpy.mean":              Rule(over(4)),
+    "numpy.var":               Rule(over(5)),
+    "numpy.std":               Rule(over(5)),
+    "numpy.median":            Rule(over(4, 3)),
+    "numpy.ptp":               Rule(over(3)),
     "numpy.percentile":        Rule(quantile),
     "numpy.quantile":          Rule(quantile),
     "numpy.sum":               Rule(_chosen(4)),
@@ -519,7 +504,7 @@ CALLS: dict[str, Rule] = {
     "numpy.min":               Rule(_chosen(3)),
     "numpy.any":               Rule(_chosen(3)),
     "numpy.all":               Rule(_chosen(3)),
-    "numpy.count_nonzero":     Rule(_reduce(9), fails=False),
+    "numpy.count_nonzero":     Rule(over(9), fails=False),
     # comparisons as a whole
     "numpy.isclose":           Rule(_close),
     "numpy.allclose":          Rule(_one_answer),
@@ -594,8 +579,21 @@ def function_named(name: str) -> Callable[..., Any]:
     if not callable(found):
         raise CannotInfer(f"{name} is not a function")
     if name in CALLS and CALLS[name].warns:
-        return raising(found)
+        found = raising(found)
     return found  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=1024)
+def takes_output(name: str) -> bool:
+    """Whether a function has an argument `out`, as its signature or the first lines of its docstring say."""
+    try:
+        function = function_named(name)
+    except CannotInfer:
+        return False
+    try:
+        return "out" in signature(function).parameters
+    except ValueError:  # written in C: before NumPy 2.4 only docstrings tell
+        return "out=None" in (function.__doc__ or "").partition("\n\n")[0]
 
 
 def makes_length(name: str) -> bool:

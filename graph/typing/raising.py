@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
 from functools import lru_cache
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 
@@ -36,17 +35,33 @@ class _Warnings:
         return getattr(warnings, name)
 
 
-def raising(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function of NumPy's, but raising where its module warns."""
-    plain: Any = getattr(function, "_implementation", function)
-    return _copies(plain.__globals__["__name__"])[plain.__name__]  # type: ignore[no-any-return]
+class _Copied:
+    """Stands for another module of NumPy's in the copies."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = vars(self)[name] = raising(getattr(self._module, name))
+        return found
 
 
-@lru_cache(maxsize=16)
-def _copies(module: str) -> dict[str, Any]:
-    """The names of a module, with its functions made anew over these names."""
+def raising(value: Any) -> Any:
+    """The same; but of a function that NumPy has in Python, one that raises where it, or what it calls, would warn."""
+    plain = getattr(value, "_implementation", value)
+    if type(plain) is not FunctionType:
+        return value
+    module = plain.__globals__.get("__name__", "")
+    return _copies(module).get(plain, value) if module.startswith("numpy.") else value
+
+
+@lru_cache(maxsize=64)
+def _copies(module: str) -> dict[FunctionType, FunctionType]:
+    """The functions of a module of NumPy's, and the same made anew over names that lead to copies."""
     own = vars(sys.modules[module])
-    names = {**own, "warnings": _Warnings()}
+    names = {name: _Copied(one) if _is_numpys(one) else one for name, one in own.items()}
+    names["warnings"] = _Warnings()
+    copies: dict[FunctionType, FunctionType] = {}
     for name, value in own.items():
         plain = getattr(value, "_implementation", value)
         if type(plain) is FunctionType and plain.__globals__ is own:
@@ -54,5 +69,9 @@ def _copies(module: str) -> dict[str, Any]:
                 plain.__code__, names, plain.__name__, plain.__defaults__, plain.__closure__
             )
             made.__kwdefaults__ = plain.__kwdefaults__
-            names[name] = made
-    return names
+            names[name] = copies[plain] = made
+    return copies
+
+
+def _is_numpys(value: object) -> bool:
+    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "numpy"

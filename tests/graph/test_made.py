@@ -93,3 +93,20 @@ def test_functions_raise_in_place_of_warning(name: str) -> None:
     assert type(function(x)) is type(own(x))
     with pytest.raises(WouldWarnError):
         function(x * np.nan)
+
+
+def test_so_do_those_of_other_modules_that_they_call() -> None:
+    """`nanmean` and `nanvar` of whole numbers are `mean` and `var`, which other modules have, and warn there."""
+    x = np.arange(3)
+    for name in ("nanvar", "nanstd"):
+        function, own = function_named(f"numpy.{name}"), getattr(np, name)
+        assert function(x, ddof=2) == own(x, ddof=2)
+        with pytest.raises(WouldWarnError):
+            function(x, ddof=3)
+    for name in ("nanmean", "nanmedian"):
+        assert function_named(f"numpy.{name}")(x) == 1
+        with pytest.raises(WouldWarnError):
+            function_named(f"numpy.{name}")(x[:0])
+    assert function_named("numpy.nanquantile")(x, 0.5) == 1
+    with pytest.raises(WouldWarnError):
+        function_named("numpy.nanquantile")(x[:0], 0.5)
