@@ -42,6 +42,13 @@ class Array(bytes):
     kept: tuple[Any, ...]
     shape: tuple[int, ...]
 
+    def __new__(cls, *given: Any) -> Any:
+        """Of the bytes of a struct; or, as CuPy's, of a shape, a dtype and memory."""
+        if len(given) == 1:
+            return super().__new__(cls, *given)
+        address, device = struct.unpack("Pi", given[2])
+        return array_of(given[0], given[1], address=address, device=device)
+
 
 def memory_at(address: int, device: int = 0) -> Memory:
     """What points to an address."""

@@ -184,6 +184,55 @@ def test_no_elements_are_no_launch(device: Device) -> None:
     assert not forms.asked
 
 
+def test_an_array_is_made_of_such_memory_where_python_looks_at_it(device: Device) -> None:
+    """With its shape, dtype and address: what is launched over it is worked out in Python the first time."""
+    seen: list[Any] = []
+
+    def maker(arrays: list[Any], number: int) -> Any:
+        seen.extend(map(_launch.view, arrays))
+        return record_of(arrays[0].shape)
+
+    steps = (
+        ("kernel", a_map(1), (), (0,), (1,), ()),
+        ("kernel", _launch.Kernel((("array", 8),), 1, maker), (), (1,), (2,), (1,)),
+    )
+    program = _launch.Program(1, 3, (), (), steps, (2,), 2, print)
+    for _ in range(2):
+        device.made.clear()
+        program(array_of((5, 3)))
+    assert device.made[0] == 120
+    assert seen == [(((5, 24), (3, 8)), F8, seen[0][2], 0)]
+    assert seen[0][2] > 512
+
+
+@pytest.mark.parametrize(
+    ("shape", "outputs", "made"),
+    [
+        ((5, 3), (3,), [120, -1]),
+        ((), (3,), [8, -1]),
+        ((2,) * 8, (3,), [2048, -1]),
+        ((5, 3), (3, 2), [-1, -1]),
+        ((5, 0), (3,), [-1, -1]),
+        ((1,) * 9, (3,), [-1, -1]),
+        ((2**40, 2**40), (3,), None),
+    ],
+)
+def test_results_that_only_kernels_read_are_memory(
+    device: Device, shape: tuple[int, ...], outputs: tuple[int, ...], made: list[int] | None
+) -> None:
+    """No array of CuPy's is made of them; of others, of nothing, and of many axes one is."""
+    steps = (("kernel", a_map(1), (), (0,), (2,), ()), ("kernel", a_map(), (), (2, 1), (3,), (2,) * (len(outputs) < 2)))  # fmt: skip
+    program = _launch.Program(2, 4, (), (), steps, outputs, 2, lambda error, _: error)
+    x = array_of(shape)
+    if made is None:
+        assert isinstance(program(x, x), RefusedError)  # too many elements
+        return
+    device.sizes = ()
+    found = program(x, x)
+    assert (found if len(outputs) == 1 else found[0]).shape == shape
+    assert device.made == made
+
+
 def test_one_element_is_one_thread(device: Device) -> None:
     """Arrays without axes, and with axes of one element."""
     device.sizes = (8, 8, 8, 4)

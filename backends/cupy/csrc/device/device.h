@@ -54,12 +54,14 @@ is_tuple(PyObject *given)
 
 enum { MOST_AXES_OF_VIEW = 8 };
 
-/* What stands for a view of an array where kernels alone read it: see views.c. */
+typedef enum { VIEW_INDEXED, VIEW_TRANSPOSED, VIEW_OF_MEMORY } ViewKind;
+
+/* What stands for an array where kernels alone read it: see views.c. */
 typedef struct {
     PyObject_HEAD
-    PyObject *base; /* an array, or a view; keeps the memory and the dtype */
-    PyObject *key;  /* what it is indexed with; the order of its axes where it is transposed */
-    bool transposed;
+    PyObject *base; /* an array, or a view, which keeps the memory and the dtype; or memory */
+    PyObject *key;  /* what it is indexed with; the order of its axes; or the dtype */
+    ViewKind kind;
     uintptr_t data;
     PyObject *dtype; /* borrowed */
     int ndim, device;
@@ -77,7 +79,9 @@ uintptr_t address_in_memory(PyObject *memory);
 PyObject *layout_view(PyObject *module, PyObject *object);
 
 /* views.c: views without arrays of CuPy's. */
-PyObject *new_view(PyObject *base, PyObject *key, bool transposed);
+PyObject *new_view(PyObject *base, PyObject *key, ViewKind kind);
+PyObject *new_result(bool for_kernels, int ndim, const Py_ssize_t *shape, PyObject *dtype,
+                     int device, uintptr_t *data);
 PyObject *as_array(PyObject *object);
 int views_begin(void);
 

@@ -1,6 +1,7 @@
 /*
- * Views that kernels alone read: an address, lengths and strides, without an array of CuPy's, which
- * would take longer than to launch a kernel. It is made where something else asks for it.
+ * Views and results that kernels alone read: an address, lengths and strides, without an array of
+ * CuPy's, which would take about as long as to launch a kernel. It is made where something else
+ * asks for it.
  */
 #include "device/device.h"
 
@@ -127,7 +128,7 @@ transpose_array(const DeviceView *of, PyObject *axes, View *made)
  * exception where memory is short.
  */
 PyObject *
-new_view(PyObject *base, PyObject *key, bool transposed)
+new_view(PyObject *base, PyObject *key, ViewKind kind)
 {
     DeviceView of;
     if (!view_of(base, &of)) {
@@ -139,13 +140,13 @@ new_view(PyObject *base, PyObject *key, bool transposed)
     }
     made->base = Py_NewRef(base);
     made->key = Py_NewRef(key);
-    made->transposed = transposed;
+    made->kind = kind;
     made->data = of.data;
     made->dtype = of.dtype;
     made->device = of.device;
     made->ndim = 0;
     Indexing indexing = {.of = of, .made = made};
-    bool fine = transposed ? transpose_array(&of, key, made)
+    bool fine = kind == VIEW_TRANSPOSED ? transpose_array(&of, key, made)
                 : PyTuple_CheckExact(key)
                     ? index_array(&indexing, ((PyTupleObject *)key)->ob_item, PyTuple_GET_SIZE(key))
                     : index_array(&indexing, &key, 1);
@@ -153,6 +154,76 @@ new_view(PyObject *base, PyObject *key, bool transposed)
         Py_CLEAR(made);
     }
     return (PyObject *)made;
+}
+
+/* Strides in C order; how many bytes, or -1 where there is none or they are too many. */
+static Py_ssize_t
+put_c_order(View *made, const Py_ssize_t *shape, int ndim)
+{
+    Py_ssize_t bytes = (Py_ssize_t)PyDataType_ELSIZE((PyArray_Descr *)made->dtype);
+    made->ndim = ndim;
+    for (int axis = ndim; axis-- > 0;) {
+        made->shape[axis] = shape[axis];
+        made->strides[axis] = bytes;
+        if (__builtin_mul_overflow(bytes, shape[axis], &bytes)) {
+            return -1;
+        }
+    }
+    return bytes > 0 ? bytes : -1;
+}
+
+/*
+ * A new array in C order; where only kernels read it no more than its memory. `*data` is set to its
+ * address. May run Python code, as `new_array`.
+ */
+PyObject *
+new_result(bool for_kernels, int ndim, const Py_ssize_t *shape, PyObject *dtype, int device,
+           uintptr_t *data)
+{
+    if (!for_kernels || ndim > MOST_AXES_OF_VIEW) {
+        return new_array(ndim, shape, dtype, data);
+    }
+    View made = {.kind = VIEW_OF_MEMORY, .dtype = dtype, .device = device};
+    Py_ssize_t bytes = put_c_order(&made, shape, ndim);
+    if (bytes < 0) { /* CuPy says what becomes of it */
+        return new_array(ndim, shape, dtype, data);
+    }
+    PyObject *memory = new_memory(bytes, data);
+    View *view = memory == NULL ? NULL : PyObject_New(View, view_type);
+    if (view == NULL) {
+        Py_XDECREF(memory);
+        return NULL;
+    }
+    view->base = memory;
+    view->key = Py_NewRef(dtype);
+    view->kind = made.kind;
+    view->data = *data;
+    view->dtype = dtype;
+    view->device = device;
+    view->ndim = ndim;
+    memcpy(view->shape, made.shape, sizeof(made.shape));
+    memcpy(view->strides, made.strides, sizeof(made.strides));
+    return (PyObject *)view;
+}
+
+/* An array over memory: `type(shape, dtype, memory)`. */
+static PyObject *
+array_over(const View *view)
+{
+    PyObject *shape = PyTuple_New(view->ndim);
+    for (int axis = 0; shape != NULL && axis < view->ndim; axis++) {
+        PyObject *length = PyLong_FromSsize_t(view->shape[axis]);
+        if (length == NULL) {
+            Py_CLEAR(shape);
+            break;
+        }
+        PyTuple_SET_ITEM(shape, axis, length);
+    }
+    PyObject *array = shape == NULL ? NULL
+                                    : PyObject_CallFunctionObjArgs(layout_type(), shape,
+                                                                   view->dtype, view->base, NULL);
+    Py_XDECREF(shape);
+    return array;
 }
 
 /* The array of CuPy's that an object is, or that a view stands for; a new reference. */
@@ -163,12 +234,16 @@ as_array(PyObject *object)
         return Py_NewRef(object);
     }
     const View *view = (const View *)object;
+    if (view->kind == VIEW_OF_MEMORY) {
+        return array_over(view);
+    }
     PyObject *base = as_array(view->base);
     if (base == NULL) {
         return NULL;
     }
-    PyObject *array = view->transposed ? PyObject_CallMethod(base, "transpose", "(O)", view->key)
-                                       : PyObject_GetItem(base, view->key);
+    PyObject *array = view->kind == VIEW_TRANSPOSED
+                          ? PyObject_CallMethod(base, "transpose", "(O)", view->key)
+                          : PyObject_GetItem(base, view->key);
     Py_DECREF(base);
     return array;
 }
@@ -184,7 +259,7 @@ view_dealloc(View *self)
 }
 
 static PyType_Slot view_slots[] = {
-    {Py_tp_doc, "A view that kernels alone read."},
+    {Py_tp_doc, "A view, or a result, that kernels alone read."},
     {Py_tp_dealloc, view_dealloc},
     {0, NULL},
 };

@@ -116,7 +116,8 @@ void record_release(Record *record);
 
 /* runs.c */
 int find_stream(Run *run);
-int kernel_run(Kernel *self, PyObject *const *operands, Run *run, PyObject **results);
+int kernel_run(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kernels,
+               PyObject **results);
 
 /* kernel.c */
 extern PyTypeObject *kernel_type;

@@ -275,7 +275,8 @@ bytes_of_results(const Kernel *self, Py_ssize_t elements)
 }
 
 static int
-run_map(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
+run_map(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kernels,
+        PyObject **results)
 {
     int arrays = self->arrays, places = self->operands + self->results, axes = self->axes;
     DeviceView views[arrays + 1];
@@ -292,7 +293,8 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
     }
     for (int i = 0; i < self->results; i++) {
         uintptr_t data = 0;
-        results[i] = new_array(walk.ndim, walk.shape, self->dtype[i], &data);
+        results[i] =
+            new_result(for_kernels[i], walk.ndim, walk.shape, self->dtype[i], run->device, &data);
         if (results[i] == NULL) {
             drop(results, i);
             return -1;
@@ -384,14 +386,15 @@ find_record(Kernel *self, PyObject *const *operands, const Py_ssize_t *key, size
  * `*memory`, NULL where there are none; with their addresses.
  */
 static int
-make_memory(const Kernel *self, const Record *record, Cell *cells, PyObject **results,
-            PyObject **memory)
+make_memory(const Kernel *self, const Record *record, int device, const bool *for_kernels,
+            Cell *cells, PyObject **results, PyObject **memory)
 {
     Py_ssize_t offset = 0;
     uintptr_t data = 0;
     for (int i = 0; i < record->results; i++) {
         const RecordedResult *result = &record->result[i];
-        results[i] = new_array(result->ndim, result->shape, result->dtype, &data);
+        results[i] =
+            new_result(for_kernels[i], result->ndim, result->shape, result->dtype, device, &data);
         if (results[i] == NULL) {
             return -1;
         }
@@ -427,14 +430,15 @@ run_launches(const Record *record, Cell *cells, Run *run)
 }
 
 static int
-run_record(const Kernel *self, const Record *record, Cell *operands, Run *run, PyObject **results)
+run_record(const Kernel *self, const Record *record, Cell *operands, Run *run,
+           const bool *for_kernels, PyObject **results)
 {
     Cell cells[self->operands + record->results + record->temporaries + 1];
     PyObject *memory = NULL;
     memcpy(cells, operands, (size_t)self->operands * sizeof(Cell));
     int status = reserve(run, record->launches, record->arguments, record->bytes);
     if (status == 0) {
-        status = make_memory(self, record, cells, results, &memory);
+        status = make_memory(self, record, run->device, for_kernels, cells, results, &memory);
     }
     if (status == 0) {
         status = run_launches(record, cells, run);
@@ -453,7 +457,8 @@ run_record(const Kernel *self, const Record *record, Cell *operands, Run *run, P
 }
 
 static int
-run_recorded(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
+run_recorded(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kernels,
+             PyObject **results)
 {
     int arrays = self->arrays;
     DeviceView views[arrays + 1];
@@ -478,20 +483,22 @@ run_recorded(Kernel *self, PyObject *const *operands, Run *run, PyObject **resul
         PyErr_Format(PyExc_ValueError, "%d results, not %d", record->results, self->results);
     }
     else {
-        status = run_record(self, record, cells, run, results);
+        status = run_record(self, record, cells, run, for_kernels, results);
     }
     record_release(record);
     return status;
 }
 
 /*
- * Run a kernel on its operands, borrowed; `results`, which begins empty, gets new arrays. Returns
- * -1 with an exception and without results: that of a refusal where nothing was launched. May run
- * Python code, and lets other threads run.
+ * Run a kernel on its operands, borrowed; `results`, which begins empty, gets new arrays, of which
+ * those for kernels alone are no arrays of CuPy's. Returns -1 with an exception and without
+ * results: that of a refusal where nothing was launched. May run Python code, and lets other
+ * threads run.
  */
 int
-kernel_run(Kernel *self, PyObject *const *operands, Run *run, PyObject **results)
+kernel_run(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kernels,
+           PyObject **results)
 {
-    return self->record == NULL ? run_map(self, operands, run, results)
-                                : run_recorded(self, operands, run, results);
+    return self->record == NULL ? run_map(self, operands, run, for_kernels, results)
+                                : run_recorded(self, operands, run, for_kernels, results);
 }

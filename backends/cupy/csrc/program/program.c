@@ -96,6 +96,11 @@ read_step(Program *self, PyObject *given)
         read_slots(self, clear, self->inputs, &step->clear) < 0) {
         return -1;
     }
+    step->for_kernels = PyMem_Calloc((size_t)step->outs.count + 1, sizeof(bool));
+    if (step->for_kernels == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
     return check_step(step, given);
 }
 
@@ -195,7 +200,9 @@ has_slot(const Slots *slots, int slot)
 static bool
 views_for_kernels(const Step *step, int slot)
 {
-    return step->for_kernels && step->reads.slot[0] == slot && step->reads.slot[1] != slot;
+    bool is_view = step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE;
+    return is_view && step->for_kernels[0] && step->reads.slot[0] == slot &&
+           step->reads.slot[1] != slot;
 }
 
 /* Whether what a step leaves in a slot is read by kernels alone. */
@@ -215,14 +222,16 @@ is_for_kernels(const Program *self, int number, int slot)
     return !has_slot(&self->outputs, slot);
 }
 
-/* Find the views of which no array has to be made. */
+/* Find the views and results of which no array has to be made; the last first. */
 static void
-find_views(Program *self)
+find_for_kernels(Program *self)
 {
     for (int i = self->steps; i-- > 0;) {
         Step *step = &self->step[i];
-        if (step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE) {
-            step->for_kernels = is_for_kernels(self, i, step->outs.slot[0]);
+        bool may_be =
+            step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE || step->kind == STEP_KERNEL;
+        for (int j = 0; may_be && j < step->outs.count; j++) {
+            step->for_kernels[j] = is_for_kernels(self, i, step->outs.slot[j]);
         }
     }
 }
@@ -315,7 +324,7 @@ program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         Py_DECREF(self);
         return NULL;
     }
-    find_views(self);
+    find_for_kernels(self);
     return (PyObject *)self;
 }
 
@@ -362,6 +371,7 @@ program_clear(Program *self)
         PyMem_Free(step->reads.slot);
         PyMem_Free(step->outs.slot);
         PyMem_Free(step->clear.slot);
+        PyMem_Free(step->for_kernels);
     }
     return 0;
 }

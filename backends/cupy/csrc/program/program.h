@@ -25,7 +25,7 @@ typedef struct {
     PyObject *object; /* the kernel, or what is called; NULL: nothing is */
     PyObject *names;  /* of the last arguments of a call, or NULL */
     Slots reads, outs, clear;
-    bool for_kernels; /* of a view: only kernels read it, and views that only kernels read */
+    bool *for_kernels; /* of each of `outs`: only kernels read it, and views only they read */
 } Step;
 
 typedef struct {

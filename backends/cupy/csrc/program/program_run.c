@@ -67,7 +67,7 @@ run_kernel(const Step *step, PyObject **slots, Run *run)
     for (int i = 0; i < step->reads.count; i++) {
         operands[i] = slots[step->reads.slot[i]];
     }
-    if (kernel_run((Kernel *)step->object, operands, run, results) < 0) {
+    if (kernel_run((Kernel *)step->object, operands, run, step->for_kernels, results) < 0) {
         return -1;
     }
     for (int i = 0; i < step->outs.count; i++) {
@@ -132,8 +132,10 @@ take_view(const Step *step, PyObject **slots, Run *run)
 {
     PyObject *base = slots[step->reads.slot[0]], *key = slots[step->reads.slot[1]];
     bool transposes = step->kind == STEP_TRANSPOSE;
-    PyObject *made =
-        step->for_kernels && (transposes || is_basic(key)) ? new_view(base, key, transposes) : NULL;
+    PyObject *made = NULL;
+    if (step->for_kernels[0] && (transposes || is_basic(key))) {
+        made = new_view(base, key, transposes ? VIEW_TRANSPOSED : VIEW_INDEXED);
+    }
     if (made == NULL && !PyErr_Occurred()) {
         PyObject *array = as_array(base);
         if (array != NULL) {
