@@ -195,7 +195,8 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             return "objects", slot.is_apart, slot.lacked
         case ArraySlot(owner=owner) if owner:
             is_numpy, place = slot.items != "python", _place(owner, nest)
-            return "attribute", _kind(slot), is_numpy, place, slot.is_written, slot.attribute
+            field = -1 if slot.field is None else slot.field
+            return "attribute", _kind(slot), is_numpy, place, slot.is_written, slot.attribute, field
         case MemberSlot(owner=owner):
             return "member", _place(owner, nest), slot.is_given
         case ArraySlot(items=items) if items:

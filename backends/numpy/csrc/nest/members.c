@@ -25,7 +25,7 @@ typedef struct {
     PyObject *name;
     Py_ssize_t offset; /* of its slot in the object; 0: it has none */
     Py_ssize_t index;  /* among inline values; -1: it is in none */
-    Py_ssize_t field;  /* of named tuples: its place among their items; else -1 */
+    Py_ssize_t field;  /* its place among the items of named tuples; -1: it is no field */
 } Where;
 
 static bool
@@ -52,28 +52,11 @@ index_of(const PyTypeObject *type, PyObject *name)
     return -1;
 }
 
-/* The place of an item of named tuples that a name like "[3]" stands for; -1: it is no such name.
- */
-static Py_ssize_t
-field_of(PyObject *name)
-{
-    Py_ssize_t length = PyUnicode_GET_LENGTH(name), place = 0;
-    if (length < 3 || PyUnicode_READ_CHAR(name, 0) != '[') {
-        return -1;
-    }
-    for (Py_ssize_t i = 1; i < length - 1; i++) {
-        place = 10 * place + (Py_ssize_t)(PyUnicode_READ_CHAR(name, i) - '0');
-    }
-    return place;
-}
-
+/* Where objects of a class have an attribute that is no field. */
 static Where
 where_is(PyTypeObject *type, PyObject *name)
 {
-    Where where = {.type = type, .name = name, .index = -1, .field = field_of(name)};
-    if (where.field >= 0) {
-        return where;
-    }
+    Where where = {.type = type, .name = name, .index = -1, .field = -1};
     PyObject *on_class = _PyType_Lookup(type, name);
     if (on_class != NULL && Py_IS_TYPE(on_class, &PyMemberDescr_Type)) {
         struct PyMemberDef *member = ((PyMemberDescrObject *)on_class)->d_member;
@@ -194,7 +177,8 @@ members_read(Nest *nest, const NestSlot *slot, PyObject *list)
     if (nest_grow(memory, count * slot->itemsize) < 0) {
         return false;
     }
-    Where where = where_is(Py_TYPE(items[0]), slot->attribute);
+    Where where = slot->field < 0 ? where_is(Py_TYPE(items[0]), slot->attribute)
+                                  : (Where){.field = slot->field};
     const Number *number = item_number(slot->item, slot->numpy);
     bool is_float = slot->item == SLOT_FLOAT && !slot->numpy;
     for (int64_t i = 0; i < count; i++) {

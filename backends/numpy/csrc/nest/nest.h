@@ -97,8 +97,9 @@ typedef struct {
     PyObject *lacked;
     int attributes;
     PyObject *attribute;
-    int owner;  /* also of a local that is an item */
-    int within; /* of a temporary: WITHIN_ARRAY, WITHIN_COLUMN, or 0: it is an array itself */
+    Py_ssize_t field; /* its place among the items of named tuples; -1: it is no field */
+    int owner;        /* also of a local that is an item */
+    int within;       /* of a temporary: WITHIN_ARRAY, WITHIN_COLUMN, or 0: it is an array itself */
     /* Of a list that grows: what its items have; whether these are tuples; whether the columns
      * begin with what is in the list. */
     int columns;
