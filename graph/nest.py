@@ -444,6 +444,11 @@ class Nest:
             and not (isinstance(slot, RangeSlot) and slot.kind == "once")
         )
 
+    def place(self, kind: type[ArraySlot | RangeSlot], name: str) -> int:
+        """The place among the slots of the one of a kind that has a name."""
+        named = ((i, one) for i, one in enumerate(self.slots) if one.name == name)
+        return next(i for i, one in named if isinstance(one, kind))
+
     @property
     def numbered(self) -> tuple[ArraySlot, ...]:
         """All arrays by number: those that the nest is given, then the temporaries."""

@@ -70,7 +70,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     reader.used |= {kind.holder.slot for kind in own_kinds if isinstance(kind, MemberKind)}
     used = sorted(reader.used | changed)
     reader.lists.check(reader.outside, reader.stored)
-    others = object_lists.checked(reader)
+    beside = object_lists.checked(reader)  # registers of objects that must be no items of lists
     if not reader.functions:
         lists.refuse_slight(reader)
     arrays: list[Holder | ColumnKind] = [
@@ -94,9 +94,9 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         for each in reader.tuples.get(one, (reader.cells.get(one, one),))
     ]
     made = len(reader.made) + len(reader.made_members)
-    registers = [*own, *drawn, *others, *bound_registers[:1] * made, *iterators]
+    registers = [*own, *drawn, *beside, *bound_registers[:1] * made, *iterators]
     slots += (GeneratorSlot(reader.outside.generators[one]) for one in drawn)
-    slots += (ObjectSlot(f"object{i}") for i in range(len(others)))
+    slots += (ObjectSlot(f"object{i}") for i in range(len(beside)))
     slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in reader.made.items())
     slots += (
         object_lists.slot_of(reader.outside, *one, is_given=False)

@@ -304,8 +304,7 @@ def _shorten(nest: Nest, objects: Sequence[Any], cells: dict[str, Number]) -> No
 
 def _owner_of(nest: Nest, slot: MemberSlot, objects: Sequence[Any]) -> Sequence[Any]:
     """The list of which it is an item."""
-    names = [one.name if isinstance(one, ArraySlot) else None for one in nest.given]
-    found: Sequence[Any] = objects[names.index(slot.owner)]
+    found: Sequence[Any] = objects[nest.place(ArraySlot, slot.owner)]
     return found
 
 

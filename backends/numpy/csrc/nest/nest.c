@@ -155,7 +155,8 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* ("objects", whether it is apart, a tuple of the names that items lack). */
+/* ("objects", whether it is apart, a tuple of the names of attributes that no item has itself). The
+ * slot is that of a list of bools, so that its length is where other lists' are; none is read. */
 static int
 read_objects(Nest *self, NestSlot *slot, PyObject *given)
 {
