@@ -283,9 +283,9 @@ class ArraySlot:
     its slot: only what comes next is there.
 
     A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
-    attribute is an array of its own, which names the list's slot (`owner`) and the `attribute` (see `field_text`);
-    where it is written, what has changed is set. No item has an attribute of its own that is `lacked`. One that
-    `is_apart` has no item twice, and none that another list of objects has.
+    attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
+    what has changed is set. A field of named tuples has its place among their items (`field`). No item has an attribute
+    of its own that is `lacked`. One that `is_apart` has no item twice, and none that another list of objects has.
 
     `within`: a temporary is given back as a view of a new array, as some of NumPy's functions do it: of an "array" like
     it, or as the only "column" of one of two axes.
@@ -302,6 +302,7 @@ class ArraySlot:
     within: str = ""
     owner: str = ""
     attribute: str = ""
+    field: int | None = None
     lacked: tuple[str, ...] = ()
     is_apart: bool = False
 
@@ -443,6 +444,11 @@ class Nest:
             and not (isinstance(slot, RangeSlot) and slot.kind == "once")
         )
 
+    def place(self, kind: type[ArraySlot | RangeSlot], name: str) -> int:
+        """The place among the slots of the one of a kind that has a name."""
+        named = ((i, one) for i, one in enumerate(self.slots) if one.name == name)
+        return next(i for i, one in named if isinstance(one, kind))
+
     @property
     def numbered(self) -> tuple[ArraySlot, ...]:
         """All arrays by number: those that the nest is given, then the temporaries."""
@@ -530,11 +536,6 @@ def name_text(name: str) -> str:
     return name if PLAIN_NAME.fullmatch(name) else repr(name)
 
 
-def field_text(place: int) -> str:
-    """What a nest calls the attribute that is an item of a named tuple."""
-    return f"[{place}]"
-
-
 def number_text(number: Any) -> str:
     """A number, to the bit."""
     if isinstance(number, np.generic):
@@ -565,7 +566,8 @@ def _described(slot: Slot) -> str:
             return f"{name}: {', '.join(parts)}"
         case ArraySlot(owner=owner) if owner:
             written = ", written" if slot.is_written else ""
-            what = f"{name_text(slot.attribute)} of {name_text(owner)}"
+            field = f", field {slot.field}" if slot.field is not None else ""
+            what = f"{name_text(slot.attribute)} of {name_text(owner)}{field}"
             return f"{name}: attribute by {slot.items} of {slot.dtype}{written}, {what}"
         case ArraySlot():
             marks = (

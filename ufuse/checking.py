@@ -185,9 +185,9 @@ def _copies(nest: Nest, objects: tuple[Any, ...]) -> list[Any]:
         if isinstance(slot, ArraySlot) and slot.items == OBJECTS:
             stand_ins[slot.name] = tuple(SimpleNamespace() for _ in copies[place])
             copies[place] = stand_ins[slot.name]
-        elif isinstance(slot, ArraySlot) and slot.owner:
+        elif isinstance(slot, ArraySlot) and slot.owner and slot.field is None:
             for one, other in zip(stand_ins[slot.owner], copies[place], strict=True):
-                setattr(one, slot.attribute, nest_reference.attribute_of(other, slot.attribute))
+                setattr(one, slot.attribute, nest_reference.attribute_of(other, slot))
             copies[place] = stand_ins[slot.owner]
     return copies
 

@@ -194,13 +194,13 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
         case ArraySlot(items=items) if items == OBJECTS:
             return "objects", slot.is_apart, slot.lacked
         case ArraySlot(owner=owner) if owner:
-            is_numpy, place = slot.items != "python", _place(owner, nest)
-            return "attribute", _kind(slot), is_numpy, place, slot.is_written, slot.attribute
+            is_numpy, place = slot.items != "python", nest.place(ArraySlot, owner)
+            field = -1 if slot.field is None else slot.field
+            return "attribute", _kind(slot), is_numpy, place, slot.is_written, slot.attribute, field
         case MemberSlot(owner=owner):
-            return "member", _place(owner, nest), slot.is_given
+            return "member", nest.place(ArraySlot, owner), slot.is_given
         case ArraySlot(items=items) if items:
-            names = [one.name if isinstance(one, RangeSlot) else None for one in nest.slots]
-            iterator = names.index(slot.iterator) if slot.iterator else -1
+            iterator = nest.place(RangeSlot, slot.iterator) if slot.iterator else -1
             return "list", _kind(slot), items != "python", iterator, slot.is_written, slot.ndim
         case ArraySlot():
             return (
@@ -229,9 +229,3 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
 def _kind(slot: ArraySlot) -> str:
     """What a list's numbers are."""
     return next(kind for kind in KINDS if np.dtype(kind) == slot.dtype)
-
-
-def _place(name: str, nest: Nest) -> int:
-    """The place of the array of a name among the slots."""
-    names = [one.name if isinstance(one, ArraySlot) else None for one in nest.slots]
-    return names.index(name)

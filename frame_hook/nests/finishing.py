@@ -70,7 +70,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     reader.used |= {kind.holder.slot for kind in own_kinds if isinstance(kind, MemberKind)}
     used = sorted(reader.used | changed)
     reader.lists.check(reader.outside, reader.stored)
-    others = object_lists.checked(reader)
+    beside = object_lists.checked(reader)  # registers of objects that must be no items of lists
     if not reader.functions:
         lists.refuse_slight(reader)
     arrays: list[Holder | ColumnKind] = [
@@ -94,9 +94,9 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         for each in reader.tuples.get(one, (reader.cells.get(one, one),))
     ]
     made = len(reader.made) + len(reader.made_members)
-    registers = [*own, *drawn, *others, *bound_registers[:1] * made, *iterators]
+    registers = [*own, *drawn, *beside, *bound_registers[:1] * made, *iterators]
     slots += (GeneratorSlot(reader.outside.generators[one]) for one in drawn)
-    slots += (ObjectSlot(f"object{i}") for i in range(len(others)))
+    slots += (ObjectSlot(f"object{i}") for i in range(len(beside)))
     slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in reader.made.items())
     slots += (
         object_lists.slot_of(reader.outside, *one, is_given=False)
@@ -144,6 +144,8 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
         kind = _kind(reader, slot)
         if slot in reader.outside.objects:
             slots.append(_slot_of_objects(reader.outside.objects[slot]))
+        elif slot in reader.outside.owners:
+            slots.append(_slot_of_attribute(reader, slot))
         elif slot in reader.lists.grown:
             slots.append(reader.lists.slot(_text(reader, slot), slot, first))
         elif isinstance(kind, MemberKind):
@@ -163,8 +165,6 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
                     is_viewed=slot in reader.viewed,
                     items=_items_of(reader, slot),
                     iterator=reader.outside.walked.get(slot, ""),
-                    owner=_owner(reader, slot),
-                    attribute=_attribute(reader, slot),
                 )
             )
         else:
@@ -180,20 +180,14 @@ def _slot_of_objects(known: object_lists.ObjectList) -> ArraySlot:
     )  # fmt: skip
 
 
-def _owner(reader: Reader, slot: int) -> str:
-    """The name of the list whose items have a column's numbers; "" of what is no column."""
-    owner = reader.outside.owners.get(slot)
-    return "" if owner is None else reader.outside.objects[owner].name
-
-
-def _attribute(reader: Reader, slot: int) -> str:
-    """The attribute that a column is; "" of what is none."""
-    owner = reader.outside.owners.get(slot)
-    if owner is None:
-        return ""
-    known = reader.outside.objects[owner]
-    name = next(name for name, column in known.columns.items() if column == slot)
-    return known.fields.get(name, name)
+def _slot_of_attribute(reader: Reader, column: int) -> ArraySlot:
+    """The slot of what the items of a list of objects have as an attribute."""
+    known = reader.outside.objects[reader.outside.owners[column]]
+    name = next(name for name, number in known.columns.items() if number == column)
+    return ArraySlot(
+        reader.outside.text(column), reader.given(column).dtype, 1, is_written=column in reader.stored,
+        items=_items_of(reader, column), owner=known.name, attribute=name, field=known.fields.get(name),
+    )  # fmt: skip
 
 
 def _text(reader: Reader, slot: int) -> str:

@@ -262,7 +262,7 @@ def _unpack_sequence(reader: Reader, count: int) -> None:
 def _compare_op(reader: Reader, arg: int) -> None:
     right, left = (characters.known(reader, reader.stack.pop()) for _ in range(2))
     name = COMPARISONS[dis.cmp_op[arg >> OPERATOR_SHIFT]]
-    if name in IDENTITY and (same := object_lists.is_equal(reader, left, right)) is not None:
+    if name in IDENTITY and (same := object_lists.is_equal(reader, left, right, name)) is not None:
         _push_truth(reader, same, is_inverted=IDENTITY[name])
         return
     if (of_text := characters.compare(reader.out, name, left, right)) is not None:

@@ -36,6 +36,7 @@ from ufuse.frame_hook.objects.classes import (
     HEAP_TYPE,
     TUPLE_FIELD,
     class_member,
+    guard_member,
     inner_function,
     is_data_descriptor,
     is_slot,
@@ -44,7 +45,7 @@ from ufuse.frame_hook.objects.classes import (
     uses_plain,
 )
 from ufuse.frame_hook.trace.symbols import Source, Symbol
-from ufuse.graph.nest import ELEMENTS, I1, I64, MemberSlot, Value, field_text
+from ufuse.graph.nest import ELEMENTS, I1, I64, MemberSlot, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.outside import Outside
@@ -52,6 +53,11 @@ if TYPE_CHECKING:
 
 FIRST_COLUMN = 1 << 20  # columns are numbered from here on, as if they were registers
 FEWEST_OF_TUPLE = 5  # items: those of a shorter tuple are objects for themselves
+# What a class inherits for which comparing its objects asks whether they are one: `object.__ne__` calls `__eq__`.
+PLAIN_COMPARISONS = {
+    "eq": (("__eq__", object.__eq__),),
+    "ne": (("__eq__", object.__eq__), ("__ne__", object.__ne__)),
+}
 
 
 class MemberError(Exception):
@@ -64,18 +70,18 @@ class MemberError(Exception):
 
 @dataclass(slots=True)
 class ObjectList:
-    """A list or tuple of objects: the attributes that are read, by the numbers of their columns; those that none has.
+    """A list or tuple of objects; `name` is that of its slot.
 
-    `name` is that of its slot. `is_apart`: its items change or are compared, so that none has another name.
+    `columns`: for each attribute that is read the number of its column; `fields`: of those that are fields of named
+    tuples, the places; `lacked`: attributes of the class that no item has itself. `is_apart`: its items change or are
+    compared, so that none has another name.
     """
 
     source: Source
     name: str
     value: Sequence[Any]
     columns: dict[str, int] = field(default_factory=dict)
-    fields: dict[str, str] = field(
-        default_factory=dict
-    )  # those that are items of named tuples, as a nest names them
+    fields: dict[str, int] = field(default_factory=dict)
     lacked: set[str] = field(default_factory=set)
     is_apart: bool = False
 
@@ -108,13 +114,12 @@ def attribute(reader: Reader, owner: Member, name: str) -> Item | Symbol:
     if not _reads_plainly(outside, known.kind):
         raise NotNativeError(f"the attribute {name} is not compiled yet")
     found, member = class_member(outside.trace, known.kind, name)
-    if isinstance(found, TUPLE_FIELD):
-        outside.trace.look(member)
-    elif not is_slot(found):
-        if is_data_descriptor(outside.trace, found, member):
-            raise NotNativeError(f"the attribute {name} is not compiled yet")
-        if found is not ABSENT and _all_lack(known, name):
-            return _of_class(reader, owner, name, found, member)
+    if _has_place(outside, found, member):
+        return _loaded(reader, owner, _column(outside, known, name, found))
+    if is_data_descriptor(outside.trace, found, member):
+        raise NotNativeError(f"the attribute {name} is not compiled yet")
+    if found is not ABSENT and _all_lack(known, name):
+        return _of_class(reader, owner, name, found, member)
     return _loaded(reader, owner, _column(outside, known, name, found))
 
 
@@ -123,7 +128,8 @@ def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
     outside, known = reader.outside, reader.outside.objects[owner.holder.slot]
     is_plain = uses_plain(outside.trace, known.kind, "__setattr__", object.__setattr__)
     found, member = class_member(outside.trace, known.kind, name)
-    if not is_plain or (not is_slot(found) and is_data_descriptor(outside.trace, found, member)):
+    has_slot = is_slot(found) and _has_place(outside, found, member)
+    if not is_plain or (not has_slot and is_data_descriptor(outside.trace, found, member)):
         raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
     column = _column(outside, known, name, found)
     one, kind = either.known(conversions.number(reader.out, item)), outside.lists[column.slot].type
@@ -153,6 +159,14 @@ def _reads_plainly(outside: Outside, kind: type) -> bool:
     plain = tuple if tuple in mro(kind) else object
     own = plain.__getattribute__  # up to 3.13 tuples have one of their own
     return uses_plain(outside.trace, kind, "__getattribute__", own)
+
+
+def _has_place(outside: Outside, found: Any, member: Symbol) -> bool:
+    """Whether what a class has says where its objects have an attribute: a slot, a field of named tuples; guarded."""
+    if not isinstance(found, TUPLE_FIELD) and not is_slot(found):
+        return False
+    guard_member(outside.trace, found, member)
+    return True
 
 
 def _all_lack(known: ObjectList, name: str) -> bool:
@@ -196,8 +210,10 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
     try:
         get = found.__get__ if is_field or is_slot(found) else None
         values = [get(one) if get is not None else _own(one, name) for one in known.value]
-    except AttributeError:  # of an empty slot
+    except (AttributeError, IndexError):  # of an empty slot; of a tuple that is too short
         values = [_hook.NULL]
+    except TypeError:
+        raise NotNativeError(f"{text}: it is one of other objects") from None
     if any(one is _hook.NULL for one in values):
         raise NotNativeError(f"{text}: not all of them have it", later=True)
     kind = common_item_kind(values)
@@ -207,7 +223,7 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
         raise NotNativeError(f"{text} is of {what}", later=True)
     known.columns[name] = outside.column(known, f"{known.name}.{name}", values, kind)
     if is_field:
-        known.fields[name] = field_text(found.__reduce__()[1][0])
+        known.fields[name] = found.__reduce__()[1][0]
     return ArrayKind(known.columns[name])
 
 
@@ -298,13 +314,15 @@ def _read_anew(reader: Reader, thing: Thing, known: ObjectList) -> None:
     raise MemberError((slot,))
 
 
-def is_equal(reader: Reader, left: Item, right: Item) -> Item | None:
-    """`left == right`, where that is whether they are one object; None: it is no such case."""
+def is_equal(reader: Reader, left: Item, right: Item, name: str) -> Item | None:
+    """What `left == right` (`name` "eq"), or `left != right` ("ne"), asks: whether they are one; None: no such case."""
     if not isinstance(left, Member) or not isinstance(right, Member):
         return None
     for one in (left, right):
         kind = reader.outside.objects[one.holder.slot].kind
-        if not uses_plain(reader.outside.trace, kind, "__eq__", object.__eq__):
+        if not all(
+            uses_plain(reader.outside.trace, kind, *each) for each in PLAIN_COMPARISONS[name]
+        ):
             raise NotNativeError("it compares objects of a class with a method for that")
     return is_same(reader, left, right)
 

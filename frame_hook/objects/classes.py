@@ -128,9 +128,15 @@ def namespace_of(kind: type) -> Any:
 def uses_plain(trace: Trace, kind: type, name: str, plain: Any) -> bool:
     """Whether a class inherits this C function under a name; guarded."""
     found, symbol = class_member(trace, kind, name)
-    if found is plain and isinstance(symbol, Unread):
-        trace.guards.check("IDENTITY", symbol.source, plain, says="IDENTITY replaced")
+    if found is plain:
+        guard_member(trace, found, symbol)
     return found is plain
+
+
+def guard_member(trace: Trace, found: Any, symbol: Symbol) -> None:
+    """Guard that a class has this very object, as `class_member` gave it: another of its type does something else."""
+    if isinstance(symbol, Unread):
+        trace.guards.check("IDENTITY", symbol.source, found, says="IDENTITY replaced")
 
 
 # Reading ---------------------------------------------------------------------------------------------------------
@@ -235,7 +241,7 @@ def _descriptor_value(
             raise _empty_slot(symbol.kind, name)
         return value
     if isinstance(found, TUPLE_FIELD):
-        trace.look(member)
+        guard_member(trace, found, member)
         number: int = found.__reduce__()[1][0]
         if isinstance(symbol.content, Tuple) and number < len(symbol.content.items):
             return symbol.content.items[number]

@@ -14,6 +14,7 @@ from ufuse.frame_hook.objects.classes import (
     IS_ABSTRACT,
     MAKES_NOTHING,
     class_member,
+    guard_member,
     inherits,
     inner_function,
     mro,
@@ -22,7 +23,7 @@ from ufuse.frame_hook.objects.classes import (
 )
 from ufuse.frame_hook.objects.contents import ORDERED, PLAIN_EXCEPTIONS, WITH_CONTENT, empty
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple, Unread
+from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple
 from ufuse.frame_hook.trace.trace import Trace
 
 # `__init__`s written in C that have rules.
@@ -67,8 +68,7 @@ def make_instance(
         inner = inner_function(trace, found, function, "__func__")
         made = trace.look(interpreter.call(inner, (Constant(kind), *arguments), keywords))
     else:
-        if isinstance(function, Unread):
-            trace.guards.check("IDENTITY", function.source, found, says="IDENTITY replaced")
+        guard_member(trace, found, function)
         if found is object.__new__ and (arguments or keywords) and first is object.__init__:
             raise GraphBreak("eager-raises", f"TypeError: {kind.__name__}() takes no arguments")
         made = new_instance(interpreter, found, kind, arguments, keywords)
@@ -81,8 +81,7 @@ def make_instance(
         if not isinstance(result, Constant) or result.value is not None:
             raise GraphBreak("eager-raises", "TypeError: __init__() should return None")
         return made
-    if isinstance(second, Unread):
-        trace.guards.check("IDENTITY", second.source, first, says="IDENTITY replaced")
+    guard_member(trace, first, second)
     if first not in PLAIN_INITS:
         raise GraphBreak("call", f"{kind.__qualname__}, whose __init__ is not Python,")
     return made

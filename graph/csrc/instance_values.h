@@ -4,6 +4,13 @@
 
 #include "internals.h"
 
+#include <stdbool.h>
+
+#ifndef Py_T_OBJECT_EX /* before 3.12 */
+#    include <structmember.h>
+#    define Py_T_OBJECT_EX T_OBJECT_EX
+#endif
+
 /*
  * The inline values of an object whose class has Py_TPFLAGS_MANAGED_DICT, under its class's shared
  * keys, borrowed; NULL when its attributes are in `*dict` (borrowed), or when it has none and
@@ -50,6 +57,28 @@ attributes_of(PyObject *object, PyObject **dict)
         *dict = place == NULL ? NULL : *place;
     }
     return NULL;
+}
+
+/* Whether all keys of a dict are exact strings: looking up a name runs no Python code then. */
+static inline bool
+has_plain_keys(PyObject *dict)
+{
+    return ((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
+}
+
+/*
+ * The offset in instances of `type` of a slot that some class declares in `__slots__`, where
+ * `on_class` (or NULL), an attribute of `type`, describes one; else 0.
+ */
+static inline Py_ssize_t
+slot_offset(PyTypeObject *type, PyObject *on_class)
+{
+    if (on_class == NULL || !Py_IS_TYPE(on_class, &PyMemberDescr_Type)) {
+        return 0;
+    }
+    struct PyMemberDef *member = ((PyMemberDescrObject *)on_class)->d_member;
+    bool fits = member->type == Py_T_OBJECT_EX && PyType_IsSubtype(type, PyDescr_TYPE(on_class));
+    return fits ? member->offset : 0;
 }
 
 #endif

@@ -54,7 +54,8 @@ LAWS = """
 8. The columns of a list that grows are temporaries of one axis, each of one list; only numbers are read.
 9. A number that is not given is changed.
 10. What items of a list have as an attribute names a list of objects before it. Nothing of such a list is read but its
-    length, and one whose items change is apart. An item in a variable is one of such a list.
+    length, and one whose items change is apart; fields of named tuples do not. An item in a variable is one of such a
+    list.
 """
 TYPES = {*REALS, *INTEGERS, I1}
 ENDS = {"jump": 1, "branch": 2, "leave": 0, "doubt": 0}  # targets
@@ -280,6 +281,8 @@ def _why_not_attribute(nest: Nest, slot: ArraySlot) -> str | None:
         return None
     if slot.owner not in owners or slot.ndim != 1 or slot.items not in ("python", "numpy"):
         return "it is no attribute of a list of objects before it (law 10)"
+    if slot.field is not None and slot.is_written:
+        return "a field of named tuples is written (law 10)"
     changes_unseen = slot.is_written and not owners[slot.owner].is_apart
     return "items that change are not apart (law 10)" if changes_unseen else None
 

@@ -105,7 +105,7 @@ def _array_of(slot: ArraySlot, thing: Sequence[Any]) -> np.ndarray:
     if slot.items == OBJECTS:
         return np.zeros(len(thing), slot.dtype)
     if slot.owner:
-        thing = [attribute_of(one, slot.attribute) for one in thing]
+        thing = [attribute_of(one, slot) for one in thing]
     if slot.ndim == TABLE_AXES:
         shape = len(thing), len(thing[0]) if thing else 0
         numbers = [one for row in thing for one in _numbers(slot, row)]
@@ -113,9 +113,11 @@ def _array_of(slot: ArraySlot, thing: Sequence[Any]) -> np.ndarray:
     return np.array(_numbers(slot, thing), slot.dtype)
 
 
-def attribute_of(thing: Any, name: str) -> Any:
-    """What an object has as an attribute; that of a named tuple has its place as its name."""
-    return thing[int(name.strip("[]"))] if isinstance(thing, tuple) else getattr(thing, name)
+def attribute_of(thing: Any, slot: ArraySlot) -> Any:
+    """What an item of a list of objects has as the attribute of a slot; None if nothing: no turn is done then."""
+    if slot.field is None:
+        return getattr(thing, slot.attribute, None)
+    return thing[slot.field] if slot.field < len(thing) else None
 
 
 def columns_of(nest: Nest, objects: Sequence[Any]) -> dict[int, np.ndarray]:
@@ -302,8 +304,7 @@ def _shorten(nest: Nest, objects: Sequence[Any], cells: dict[str, Number]) -> No
 
 def _owner_of(nest: Nest, slot: MemberSlot, objects: Sequence[Any]) -> Sequence[Any]:
     """The list of which it is an item."""
-    names = [one.name if isinstance(one, ArraySlot) else None for one in nest.given]
-    found: Sequence[Any] = objects[names.index(slot.owner)]
+    found: Sequence[Any] = objects[nest.place(ArraySlot, slot.owner)]
     return found
 
 

@@ -47,7 +47,9 @@ SLOT = re.compile(rf"({NAME}): (.*)$")
 ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
 LIST = re.compile(rf"(list|table) by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
 LIST_OF_OBJECTS = re.compile(rf"list of objects(, apart)?((?:, without {NAME})*)$")
-ATTRIBUTE = re.compile(rf"attribute by (\w+) of (\w+)(, written)?, ({NAME}) of ({NAME})$")
+ATTRIBUTE = re.compile(
+    rf"attribute by (\w+) of (\w+)(, written)?, ({NAME}) of ({NAME})(?:, field (\d+))?$"
+)
 MEMBER = re.compile(rf"an item of ({NAME})(, made)?$")
 GROWING = re.compile(
     r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
@@ -115,10 +117,10 @@ def _slot(text: str) -> Slot:
             name, np.dtype(bool), 1, is_written=False, items=OBJECTS, lacked=names, is_apart=bool(apart)
         )  # fmt: skip
     if (attribute := ATTRIBUTE.fullmatch(what)) is not None:
-        whose, dtype, written, attribute_name, owner = attribute.groups()
+        whose, dtype, written, attribute_name, owner, field = attribute.groups()
         return ArraySlot(
             name, np.dtype(dtype), 1, bool(written), items=whose, owner=_name(owner),
-            attribute=_name(attribute_name),
+            attribute=_name(attribute_name), field=None if field is None else int(field),
         )  # fmt: skip
     if (member := MEMBER.fullmatch(what)) is not None:
         return MemberSlot(name, _name(member[1]), is_given=not member[2])

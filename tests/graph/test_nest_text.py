@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite")
 
 from tests.support import random_maps, random_nests
 from tests.support.nest_code import RANGE, Code, array, number
-from ufuse.graph.nest import F32, F64, ArraySlot, Map, Nest, NumberSlot, Step, View
+from ufuse.graph.nest import F32, F64, OBJECTS, ArraySlot, Map, Nest, NumberSlot, Step, View
 from ufuse.graph.semantics.check import GraphError
 from ufuse.graph.semantics.check_nest import LAWS, check_nest
 from ufuse.graph.text import TextError
@@ -93,6 +93,28 @@ def test_names_that_are_no_words() -> None:
     code.set("nan", code.get("nan"))
     code.end("jump", "header")
     same(code.nest())
+
+
+def test_attributes_of_objects() -> None:
+    """They name their list; a field of named tuples has its place, and is not written (law 10)."""
+    for is_written in (False, True):
+        code = Code(
+            ArraySlot("the items", np.dtype(bool), 1, False, items=OBJECTS, lacked=("a b", "c"), is_apart=True),
+            ArraySlot("v", np.dtype(float), 1, True, items="python", owner="the items", attribute="a, b"),
+            ArraySlot(
+                "x", np.dtype(int), 1, is_written, items="numpy", owner="the items", attribute="x", field=12
+            ),
+            RANGE,
+        )  # fmt: skip
+        code.header("i", "body")
+        code.end("jump", "header")
+        nest = code.nest()
+        same(nest)
+        if is_written:
+            with pytest.raises(GraphError, match="x: a field of named tuples is written"):
+                check_nest(nest)
+        else:
+            check_nest(nest)
 
 
 def statement() -> Nest:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -55,6 +55,43 @@ def test_loops_are_run_beside_their_definition(function) -> None:
         x = np.random.default_rng(1).random(N)
         assert compiled(x.copy(), 0.3).tobytes() == function(x.copy(), 0.3).tobytes()
     assert sum(loop.turns for loop in loops_of(compiled)) > 0
+
+
+class Pair(NamedTuple):
+    """It has fields."""
+
+    pull: float
+    x: float
+
+
+class Spring(Pair):
+    """It has a dict, too."""
+
+
+def stretched(springs, turns):
+    total = 0.0
+    for _ in range(turns):
+        for one in springs:
+            total += one.x * one.stiff
+    return total
+
+
+def test_named_tuples_are_run_beside_their_definition() -> None:
+    """Fields, and what is in their dicts; where either is gone, the error is that of plain Python."""
+    pytest.importorskip("llvmlite")
+    compiled = ufuse.compile(stretched)
+    springs = [Spring(-1.0, 0.5 * i) for i in range(5)]
+    for one in springs:
+        one.stiff = 2.0
+    for _ in range(3):
+        assert compiled(springs, N) == stretched(springs, N)
+    assert sum(loop.turns for loop in loops_of(compiled)) > N
+    del springs[2].stiff
+    with pytest.raises(AttributeError, match="no attribute 'stiff'"):
+        compiled(springs, N)
+    springs[2] = tuple.__new__(Spring, (1.0,))
+    with pytest.raises(IndexError, match="tuple index out of range"):
+        compiled(springs, N)
 
 
 class Maker:

@@ -6,7 +6,6 @@
 #include "internals.h"
 
 #include <stdbool.h>
-#include <structmember.h>
 
 #include "instance_values.h"
 #include "python/arrays.h"
@@ -22,10 +21,6 @@ static PyTypeObject *tuplegetter_type; /* `_collections._tuplegetter`: fields of
 static PyObject *getattribute_name;
 static PyObject *object_getattribute;
 static PyObject *get_cache_token; /* `_abc.get_cache_token`, without arguments, in C */
-
-#ifndef Py_T_OBJECT_EX
-#    define Py_T_OBJECT_EX T_OBJECT_EX /* its name until 3.12 */
-#endif
 
 /* ---- keys ---- */
 
@@ -145,7 +140,7 @@ find_in_dict(PyObject *dict, PyObject *key, PyObject **value)
     if (!PyUnicode_CheckExact(key) && !is_literal(key)) {
         return find_same_key(dict, key, value);
     }
-    if (keys->dk_kind != DICT_KEYS_GENERAL) {
+    if (has_plain_keys(dict)) {
         *value = PyDict_GetItemWithError(dict, key); /* comparing strings runs no Python code */
         return *value == NULL ? FIND_ABSENT : FIND_FOUND;
     }
@@ -208,46 +203,24 @@ share_dict(PyObject *one, PyObject *other)
 static Finding
 find_in_instance(PyObject *object, PyObject *name, Py_ssize_t *place, PyObject **value)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    PyObject *dict = NULL;
+    PyObject *dict;
     *value = NULL;
     if (PyType_Check(object)) {
         return FIND_UNKNOWN;
     }
-    if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
-        PyDictValues *values = values_of_instance(object, &dict);
-        if (values != NULL) {
-            PyDictKeysObject *keys = ((PyHeapTypeObject *)type)->ht_cached_keys;
-            bool there = *place >= 0 && *place < keys->dk_nentries &&
-                         DK_UNICODE_ENTRIES(keys)[*place].me_key == name;
-            Finding finding = there ? FIND_FOUND : find_key(keys, name, place);
-            if (finding == FIND_FOUND) {
-                *value = values->values[*place]; /* NULL: only other instances have it */
-                finding = *value == NULL ? FIND_ABSENT : FIND_FOUND;
-            }
-            return finding;
-        }
+    PyDictValues *values = attributes_of(object, &dict);
+    if (values == NULL) {
+        return dict == NULL ? FIND_ABSENT : find_name(dict, name, place, value);
     }
-    else if (type->tp_dictoffset != 0 && !PyType_Check(object)) {
-        PyObject **dict_place = _PyObject_GetDictPtr(object);
-        dict = dict_place == NULL ? NULL : *dict_place;
+    PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(object))->ht_cached_keys;
+    bool there = *place >= 0 && *place < keys->dk_nentries &&
+                 DK_UNICODE_ENTRIES(keys)[*place].me_key == name;
+    Finding finding = there ? FIND_FOUND : find_key(keys, name, place);
+    if (finding == FIND_FOUND) {
+        *value = values->values[*place]; /* NULL: only other instances have it */
+        finding = *value == NULL ? FIND_ABSENT : FIND_FOUND;
     }
-    return dict == NULL ? FIND_ABSENT : find_name(dict, name, place, value);
-}
-
-/*
- * The offset in instances of `type` of a slot that some class declares in `__slots__`, where
- * `on_class` (or NULL), an attribute of `type`, describes one; else 0.
- */
-static Py_ssize_t
-slot_offset(PyTypeObject *type, PyObject *on_class)
-{
-    if (on_class == NULL || !Py_IS_TYPE(on_class, &PyMemberDescr_Type)) {
-        return 0;
-    }
-    struct PyMemberDef *member = ((PyMemberDescrObject *)on_class)->d_member;
-    bool fits = member->type == Py_T_OBJECT_EX && PyType_IsSubtype(type, PyDescr_TYPE(on_class));
-    return fits ? member->offset : 0;
+    return finding;
 }
 
 /* What is in the slot at an offset, borrowed, or NULL. */
@@ -292,7 +265,7 @@ bool
 class_has_only_str_keys(PyObject *type)
 {
     PyObject *dict = ((PyTypeObject *)type)->tp_dict;
-    return dict == NULL || ((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
+    return dict == NULL || has_plain_keys(dict);
 }
 
 /* `abc.get_cache_token()`, which ABCMeta.register changes; -1 where that cannot be told. */

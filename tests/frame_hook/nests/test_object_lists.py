@@ -18,7 +18,7 @@ import pytest
 import ufuse
 from tests.support.alarms import called_with_alarm, on_alarm
 from tests.support.compare import check_same
-from tests.support.native_loops import loops_of, native_turns
+from tests.support.native_loops import loops_of, native_turns, no_failures_inside
 from tests.support.recording import arguments
 from tests.support.reference_nests import on_the_reference
 from ufuse import decorator
@@ -146,11 +146,11 @@ def test_named_tuples() -> None:
 
 
 def test_the_reference_reads_named_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A field has its place as its name."""
+    """A field is read by its place."""
     made = on_the_reference(monkeypatch)
     items = [Fixed(0.5 * i, 1.0 - 0.25 * i) for i in range(6)]
     check_same(of_tuples, ufuse.compile(of_tuples), lambda: arguments(items, 200), atoms=False)
-    assert any("'[0]' of items" in str(one.nest) for one in made)
+    assert any("x of items, field 0" in str(one.nest) for one in made)
 
 
 def with_dicts(count: int = 5) -> list[Any]:
@@ -811,6 +811,137 @@ def test_classes_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
     before, noted[:] = list(noted), []
     assert compiled(some(Body), 0.01, 20) == expected
     assert noted == before
+
+
+def check_once_changed(function: Any, make: Any, change: Any) -> None:
+    """A loop is native, and does as plain Python once its classes have changed."""
+    compiled = ufuse.compile(like(function))
+    for _ in range(3):
+        compiled(*make())
+    assert sum(loop.turns for loop in loops_of(compiled)) > MANY
+    change()
+
+    def outcome(called: Any) -> str:
+        try:
+            return repr(called(*make()))
+        except (AttributeError, IndexError, TypeError) as error:
+            return repr(error)
+
+    for _ in range(3):
+        assert outcome(compiled) == outcome(function)
+
+
+def unlike(bodies, n):
+    count = 0
+    for _ in range(n):
+        for a in bodies:
+            for b in bodies:
+                if a != b:
+                    count += 1
+    return count
+
+
+def differs(self, other):
+    return self.x + other.x > 1.5
+
+
+class Differing(Body):
+    __ne__ = differs
+
+
+def test_classes_that_say_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`!=` calls a `__ne__` that the class has, or gets later, though `__eq__` is that of any object."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    native_turns(unlike, lambda: (some(Differing), 300), atoms=False)
+
+    def change() -> None:
+        monkeypatch.setattr(Body, "__ne__", differs, raising=False)
+
+    check_once_changed(unlike, lambda: (some(Body), 2 * MANY), change)
+
+
+def moved_for(items, steps):
+    for k in range(steps):
+        for one in items:
+            one.x += one.v * 0.5 + k
+    return [(one.x, one.v, one.__dict__) for one in items]
+
+
+def test_named_tuples_whose_fields_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field is the item that the descriptor says which the class has now."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    for is_own in (True, False):
+        kind = namedtuple("kind", "m v x")  # noqa: PYI024 - as people write it
+        new = kind.v if is_own else Plain.m
+        check_once_changed(
+            of_tuples,
+            lambda kind=kind: ([kind(0.5 * i, 1.5, 2.5 + i) for i in range(5)], MANY),
+            lambda kind=kind, new=new: setattr(kind, "x", new),
+        )
+
+
+def slotted_anew() -> tuple[Any, Any]:
+    """A class with slots, and one below it whose objects have a dict, with the names of the slots."""
+
+    class Above:
+        __slots__ = ("m", "x")
+
+    class Below(Above):
+        def __init__(self, i) -> None:
+            self.x, self.v, self.m = 0.5 * i, 1.0 - 0.25 * i, 1.5
+            self.__dict__.update(x=7.5 + i, m=2.5)
+
+    return Above, Below
+
+
+half = property(lambda self: 0.5 * self.v, lambda self, x: setattr(self, "v", x))
+
+
+@pytest.mark.parametrize("function", [of_tuples, moved_for])
+@pytest.mark.parametrize("is_above", [True, False])
+@pytest.mark.parametrize("new", [half, Slotted.__dict__["x"], lambda self: self, 2.5, None])
+def test_classes_whose_slots_change(function, is_above, new, monkeypatch) -> None:
+    """What is in a slot, or is set there, is not taken for what the dict has once the class has no such slot."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    above, below = slotted_anew()
+    place = above if is_above else below
+
+    def change() -> None:
+        if new is not None:
+            place.x = new
+        elif is_above:
+            del place.x
+        else:
+            place.x = above.m
+
+    check_once_changed(function, lambda: ([below(i) for i in range(5)], MANY), change)
+
+
+def from_one_on(items, first, steps):
+    total = 0.0
+    for k in range(steps):
+        for i, one in enumerate(items):
+            if i >= first:
+                total += one.x * k
+    return total
+
+
+def test_fields_that_are_not_there() -> None:
+    """Those of a tuple that is too short, or of objects of another class: plain Python goes on, and says why."""
+    short: list[Any] = [tuple.__new__(Plain, (1.0,)), *(Plain(1.0, 2.0, 0.5) for _ in range(5))]
+    for x, reason in (
+        (None, "not all of them have it"),
+        (Slotted.__dict__["x"], "it is one of other objects"),
+        (Plain.x, "it is one of other objects"),
+    ):
+        foreign = type("Foreign", (), {"x": x})
+        items, first = (short, 1) if x is None else ([foreign() for _ in range(6)], 6)
+        compiled = ufuse.compile(like(from_one_on))
+        with no_failures_inside():
+            for _ in range(4):
+                assert compiled(items, first, MANY) == from_one_on(items, first, MANY)
+        whys = [loop.why_not or "" for loop in loops_of(compiled)]
+        assert any(f"the attribute x of items: {reason}" in why for why in whys), whys
 
 
 def test_numbers_of_several_types() -> None:

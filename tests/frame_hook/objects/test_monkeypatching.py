@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -287,3 +287,20 @@ def test_the_name_in_the_text_of_a_class() -> None:
         for _ in range(2):
             assert compiled(np.ones(2))[1:] == function(np.ones(2))[1:]
     assert not compiled.breaks
+
+
+class Pair(NamedTuple):
+    """Its fields have descriptors, all of one type."""
+
+    x: float
+    y: float
+
+
+def test_another_field_of_a_named_tuple(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field is the item that the descriptor says which the class has now."""
+    compiled = ufuse.compile(lambda pair, w: w * pair.x)
+    for _ in range(3):
+        assert compiled(Pair(2.0, 3.0), np.ones(2)).tolist() == [2.0, 2.0]
+    monkeypatch.setattr(Pair, "x", Pair.y)
+    for _ in range(3):
+        assert compiled(Pair(2.0, 3.0), np.ones(2)).tolist() == [3.0, 3.0]

@@ -1,31 +1,26 @@
 /*
- * Lists of objects of one class: attributes of the items that are numbers, each of which a nest
- * gets as an array, and which are set behind a chunk. Guards have seen that the class reads and
- * sets them as `object` does. The laws:
+ * Lists of objects of one class: attributes of the items that are numbers. A nest gets each such
+ * attribute of all items as an array; behind a chunk of turns, the attributes whose numbers have
+ * changed are set. Guards have seen that the class reads and sets them as `object` does. The laws:
  *
  * 1. Nothing here runs Python code: what is set, and what was there before, is a number.
- * 2. Where items change, a list is *apart*: no item comes twice in it, or in another list of
- *    objects. No object that the nest is given beside lists is an item of any. Nor is the
- * `__dict__` of one another's.
+ * 2. A number that changes lies in one place of one array, and an item that is compared has one
+ *    index. So a list whose items change, or are compared, is *apart*: no item is in it twice, or
+ *    in another list of objects, too. And an object whose attributes the nest gets otherwise, a
+ *    SLOT_OBJECT, is no item of any list. As two objects may have one `__dict__`, all this goes for
+ *    dicts as for objects.
  */
 #include "instance_values.h"
-
-#include <structmember.h>
 
 #include "nest/addresses.h"
 #include "nest/nest.h"
 
-#ifndef Py_T_OBJECT_EX
-#    define Py_T_OBJECT_EX T_OBJECT_EX /* its name until 3.12 */
-#endif
-
 /* Where objects of a class have an attribute. */
 typedef struct {
-    PyTypeObject *type;
-    PyObject *name;
+    PyObject *name;    /* its key where it is in a dict */
     Py_ssize_t offset; /* of its slot in the object; 0: it has none */
     Py_ssize_t index;  /* among inline values; -1: it is in none */
-    Py_ssize_t field;  /* of named tuples: its place among their items; else -1 */
+    Py_ssize_t field;  /* its place among the items of named tuples; -1: it is no field */
 } Where;
 
 static bool
@@ -52,49 +47,19 @@ index_of(const PyTypeObject *type, PyObject *name)
     return -1;
 }
 
-/* The place of an item of named tuples that a name like "[3]" stands for; -1: it is no such name.
- */
-static Py_ssize_t
-field_of(PyObject *name)
-{
-    Py_ssize_t length = PyUnicode_GET_LENGTH(name), place = 0;
-    if (length < 3 || PyUnicode_READ_CHAR(name, 0) != '[') {
-        return -1;
-    }
-    for (Py_ssize_t i = 1; i < length - 1; i++) {
-        place = 10 * place + (Py_ssize_t)(PyUnicode_READ_CHAR(name, i) - '0');
-    }
-    return place;
-}
-
+/* Where objects of a class have an attribute that is no field. */
 static Where
 where_is(PyTypeObject *type, PyObject *name)
 {
-    Where where = {.type = type, .name = name, .index = -1, .field = field_of(name)};
-    if (where.field >= 0) {
-        return where;
-    }
-    PyObject *on_class = _PyType_Lookup(type, name);
-    if (on_class != NULL && Py_IS_TYPE(on_class, &PyMemberDescr_Type)) {
-        struct PyMemberDef *member = ((PyMemberDescrObject *)on_class)->d_member;
-        if (member->type == Py_T_OBJECT_EX && PyType_IsSubtype(type, PyDescr_TYPE(on_class))) {
-            where.offset = member->offset;
-            return where;
-        }
-    }
-    where.index = index_of(type, name);
-    return where;
+    Py_ssize_t offset = slot_offset(type, _PyType_Lookup(type, name));
+    Py_ssize_t index = offset > 0 ? -1 : index_of(type, name);
+    return (Where){.name = name, .offset = offset, .index = index, .field = -1};
 }
 
-/* Whether looking up a name in a dict runs no Python code. */
-static bool
-has_plain_keys(PyObject *dict)
-{
-    return ((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
-}
-
-/* What an object has as an attribute, borrowed; NULL: nothing, or nobody can tell. `*place` is
- * where it lies, but for what is in a dict, which is `*dict` then. */
+/* What an object has as an attribute, borrowed; NULL: nothing, or nobody can tell. `*place` is the
+ * slot or inline value that has it, NULL where it is in a dict or a tuple. `*dict` is the object's
+ * dict; NULL for slots and fields, and where the object has none. From 3.13 on, a dict may have the
+ * inline values as its own. */
 static inline PyObject *
 value_in(const Where *where, PyObject *object, PyObject ***place, PyObject **dict)
 {
@@ -194,7 +159,8 @@ members_read(Nest *nest, const NestSlot *slot, PyObject *list)
     if (nest_grow(memory, count * slot->itemsize) < 0) {
         return false;
     }
-    Where where = where_is(Py_TYPE(items[0]), slot->attribute);
+    Where where = slot->field < 0 ? where_is(Py_TYPE(items[0]), slot->attribute)
+                                  : (Where){.field = slot->field};
     const Number *number = item_number(slot->item, slot->numpy);
     bool is_float = slot->item == SLOT_FLOAT && !slot->numpy;
     for (int64_t i = 0; i < count; i++) {
@@ -212,8 +178,9 @@ members_read(Nest *nest, const NestSlot *slot, PyObject *list)
     return true;
 }
 
-/* Set the attribute of items to what was made for them, which is taken over. Returns what was made
- * for the next slot. */
+/* Set the attribute of the items whose numbers are no longer what they were. `next` are the new
+ * objects, one for each of these items in their order, whose references are taken over; those for
+ * the slots behind this one follow, and are returned. */
 PyObject **
 members_change(const NestSlot *slot, PyObject *list, const char *now, const char *before,
                PyObject **next)
@@ -233,7 +200,7 @@ members_change(const NestSlot *slot, PyObject *list, const char *now, const char
             continue;
         }
         if (PyDict_SetItem(dict, slot->attribute, *next) < 0) {
-            PyErr_Clear(); /* the key is there: nothing is made */
+            PyErr_Clear(); /* cannot be: the key is there, so the dict does not grow */
         }
         Py_DECREF(*next++);
     }
@@ -281,8 +248,8 @@ is_noted(const Addresses *noted, PyObject *object)
     return addresses_have(noted, object) || (dict != NULL && addresses_have(noted, dict));
 }
 
-/* Note the objects beside lists, and then the items of lists that are apart. False: one of these is
- * there already. */
+/* Note the objects of SLOT_OBJECTs, and then the items of lists that are apart. False: one of these
+ * items is there already. */
 static bool
 note_all(const Nest *nest, PyObject *const *objects, const Addresses *noted)
 {

@@ -155,7 +155,8 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* ("objects", whether it is apart, a tuple of the names that items lack). */
+/* ("objects", whether it is apart, a tuple of the names of attributes that no item has itself). The
+ * slot is that of a list of bools, so that its length is where other lists' are; none is read. */
 static int
 read_objects(Nest *self, NestSlot *slot, PyObject *given)
 {
@@ -181,24 +182,22 @@ read_objects(Nest *self, NestSlot *slot, PyObject *given)
 }
 
 /* ("attribute", what its numbers are, whether NumPy's, the slot of the list of objects, whether it
- * is written, its name). */
+ * is written, its name, its place among the items of named tuples or -1). */
 static int
 read_attribute(Nest *self, NestSlot *slot, PyObject *given)
 {
     PyObject *name, *attribute;
     const char *item;
     int numpy, kind, written;
-    if (!PyArg_ParseTuple(given, "UspipU", &name, &item, &numpy, &slot->owner, &written,
-                          &attribute) ||
+    if (!PyArg_ParseTuple(given, "UspipUn", &name, &item, &numpy, &slot->owner, &written,
+                          &attribute, &slot->field) ||
         (kind = number_kind(item)) < 0) {
         return -1;
     }
     bool known = slot->owner >= 0 && slot->owner < slot - self->slot;
     NestSlot *owner = known ? &self->slot[slot->owner] : NULL;
     if (!known || !owner->objects || (written && !owner->apart) ||
-        !PyUnicode_CheckExact(attribute) ||
-        (written && PyUnicode_GET_LENGTH(attribute) > 0 &&
-         PyUnicode_READ_CHAR(attribute, 0) == '[')) {
+        !PyUnicode_CheckExact(attribute) || (written && slot->field >= 0)) {
         PyErr_Format(PyExc_ValueError, "no attribute of a list of objects: %R", given);
         return -1;
     }

@@ -66,7 +66,7 @@ typedef enum {
     SLOT_GROWN,     /* a list that grows */
     SLOT_GENERATOR, /* of random numbers */
     SLOT_MEMBER,    /* an item of a list of objects: its index */
-    SLOT_OBJECT     /* of which only matters that no list of objects has it */
+    SLOT_OBJECT     /* an object that is no item of a list of objects: law 2 of members.c */
 } SlotKind;
 
 /* Numbers of a list that grows: in which temporary, and what they all are. */
@@ -88,16 +88,15 @@ typedef struct {
     bool listed;    /* an array of the numbers of a list, a tuple or a table, made for each call */
     SlotKind item;  /* of these, with `numpy`: what they all are */
     bool numpy;
-    int iterator; /* the slot of the one that goes over them: those that come next; -1: all */
-    int memory;   /* where they lie */
-    /* A list of objects of one class: nothing of it is read but its length. The names of `lacked`,
-     * a tuple, are no attributes of its items' own; `apart`: see members.c; `attributes`: how many
-     * of its items' are read, each of which is a slot that has a name, and the `owner`. */
-    bool objects, apart;
-    PyObject *lacked;
-    int attributes;
-    PyObject *attribute;
-    int owner;  /* also of a local that is an item */
+    int iterator;     /* the slot of the one that goes over them: those that come next; -1: all */
+    int memory;       /* where they lie */
+    bool objects;     /* a list of objects of one class, of which the length alone is read */
+    bool apart;       /* of such a list: law 2 of members.c */
+    PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
+    int attributes;   /* of such a list: how many slots are attributes of its items */
+    PyObject *attribute; /* the name of such an attribute, whose numbers are the slot's; or NULL */
+    Py_ssize_t field;    /* the place of that among the items of named tuples; -1: it is no field */
+    int owner;           /* of an attribute, or a local that is an item: the slot of the list */
     int within; /* of a temporary: WITHIN_ARRAY, WITHIN_COLUMN, or 0: it is an array itself */
     /* Of a list that grows: what its items have; whether these are tuples; whether the columns
      * begin with what is in the list. */
@@ -182,7 +181,7 @@ typedef struct {
     int temporaries, memories; /* memories: with scratch, and numbers of lists */
     int lists, changing;       /* lists whose numbers are read; those that the nest changes */
     int tables;                /* of the former, those that are lists of lists */
-    int apart;                 /* lists of objects that are apart, and objects beside lists */
+    int apart;                 /* lists that are apart, and SLOT_OBJECTs; 0: law 2 says nothing */
     int generators;
     int iterators;
     int range,
