@@ -374,13 +374,14 @@ def _described_now(row: Guard, state: tuple[Any, ...]) -> str:
     source = row.operands[0] if row.operands else None
     if isinstance(source, Source) and source.register < len(state):
         value = state[source.register]
-        if row.kind in ("TYPE", "EITHER_TYPE") and not isinstance(value, np.ndarray):
+        is_array = issubclass(type(value), np.ndarray)  # `isinstance` may ask code of the user's
+        if row.kind in ("TYPE", "EITHER_TYPE") and not is_array:
             return f"a {type(value).__name__}"
         if row.kind == "SIZE":
             return f"{value.shape[row.operands[1]]}"
         if row.kind == "LENGTH":
             return _items(len(value))
-        if isinstance(value, np.ndarray):
+        if is_array:
             return f"a {value.ndim}-d {value.dtype} array"
         return shown(value)
     return ""

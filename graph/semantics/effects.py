@@ -54,7 +54,7 @@ def why_not_pure(node: Node) -> str | None:
 def may_warn(node: Node) -> bool:
     """Whether NumPy may warn where the node is computed: such nodes keep their order."""
     if node.op is ops.CALL and node.attributes["function"] in RAISE_ONLY:
-        return False
+        return _is_given_dtype(node)
     if node.op is ops.CHECK or (node.op is ops.SCALAR and isinstance(node.type, NumberType)):
         return False
     if node.op is ops.CALL and node.attributes["function"].startswith(DEVICE_FUNCTION):
@@ -174,10 +174,17 @@ def _call(node: Node) -> str | None:
     if isinstance(node.type, ArrayType) and node.type.device:
         # CuPy gives no warnings; most calls raise for what the trace has ruled out, if at all
         return "it may raise" if may_fail(node.attributes["function"]) else None
+    if _is_given_dtype(node):
+        return "what is given may not fit the dtype"
     dtypes = [one.type.dtype for one in node.inputs if isinstance(one.type, ArrayType)]
     if node.attributes["function"] in PURE_CALLS and all(map(is_integer, dtypes)):
         return None if not node.attributes.get("writes") else "it writes"
     return "a call may raise, warn or write"
+
+
+def _is_given_dtype(node: Node) -> bool:
+    """Whether a call converts to a dtype of the program's choice, which may raise or warn."""
+    return "dtype" in dict(node.attributes["keywords"])
 
 
 # fmt: off

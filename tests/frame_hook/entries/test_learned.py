@@ -172,3 +172,20 @@ def test_what_changes_at_every_call_is_told() -> None:
     assert [b.reason for b in compiled.breaks if b.code == "varying"] == [
         "function changes from call to call"
     ]
+
+
+class Watched:
+    asked = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        Watched.asked += name == "__class__"
+        return object.__getattribute__(self, name)
+
+
+def test_why_a_frame_is_traced_again_is_told_without_the_program() -> None:
+    """What a value is now is asked of its type alone: `isinstance` would ask the value for its class."""
+    compiled = ufuse.compile(lambda x, y: (type(x), y * 2))
+    for x in (1.5, Watched(), "a", Watched(), [Watched()]):
+        compiled(x, np.arange(3.0))
+    assert [one.now for one in compiled.retraces] == ["a Watched", "a str", "a list"]
+    assert not Watched.asked
