@@ -41,6 +41,9 @@ CALLBACK: Any = weakref.ref.__dict__["__callback__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
 SLOT = types.MemberDescriptorType
 TUPLE_FIELD = _tuplegetter
+PLACE = (
+    types.GetSetDescriptorType | SLOT | TUPLE_FIELD
+)  # what says where an object of C has an attribute
 TRACEBACK = vars(BaseException)["__traceback__"]
 
 
@@ -235,13 +238,13 @@ def _descriptor_value(
 ) -> Symbol:
     """The value of a data descriptor."""
     trace = interpreter.trace
+    check_place(trace, symbol.kind, found, member)
     if is_slot(found):
         value = own_attribute(trace, symbol, name, found)
         if value is None:
             raise _empty_slot(symbol.kind, name)
         return value
     if isinstance(found, TUPLE_FIELD):
-        guard_member(trace, found, member)
         number: int = found.__reduce__()[1][0]
         if isinstance(symbol.content, Tuple) and number < len(symbol.content.items):
             return symbol.content.items[number]
@@ -252,6 +255,19 @@ def _descriptor_value(
         value = own_attribute(interpreter.trace, symbol, name, found)
         return member if value is None else value
     return bound_member(interpreter, found, member, symbol, symbol.kind)
+
+
+def check_place(trace: Trace, kind: type, found: Any, member: Symbol) -> None:
+    """Guard where objects of a class have an attribute, if what the class has says that.
+
+    Raises:
+        GraphBreak: it is a slot of other objects.
+
+    """
+    if isinstance(found, PLACE):
+        guard_member(trace, found, member)  # another of its type is another place
+    if is_slot(found) and not inherits(kind, found.__objclass__):
+        raise GraphBreak("eager-raises", f"TypeError: {found.__name__} is one of other objects")
 
 
 def is_slot(found: Any) -> bool:

@@ -175,6 +175,8 @@ def test_what_changes_at_every_call_is_told() -> None:
 
 
 class Watched:
+    """Counts how often it is asked for its class."""
+
     asked = 0
 
     def __getattribute__(self, name: str) -> Any:

@@ -304,3 +304,46 @@ def test_another_field_of_a_named_tuple(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(Pair, "x", Pair.y)
     for _ in range(3):
         assert compiled(Pair(2.0, 3.0), np.ones(2)).tolist() == [3.0, 3.0]
+
+
+def with_slots() -> tuple[type, type]:
+    """A class with slots and a dict that has the name of one of them, and one whose slots are its own."""
+
+    class Slots:
+        __slots__ = ("__dict__", "x", "y")
+
+        def __init__(self) -> None:
+            self.x, self.y = 1.0, 2.0
+            self.__dict__["x"] = 9.0
+
+    class Others:
+        __slots__ = ("x",)
+
+    return Slots, Others
+
+
+def slot_read(one: Any, value: float) -> Any:
+    return one.x + value
+
+
+def slot_set(one: Any, value: float) -> Any:
+    one.x = value
+    return one.x, one.y, one.__dict__
+
+
+@pytest.mark.parametrize("function", [slot_read, slot_set])
+@pytest.mark.parametrize("how", ["another slot", "a slot of other objects", "a value", "none"])
+def test_a_slot_is_replaced(function: Any, how: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What is read and set is what the class says then: another slot, the dict, or an error."""
+    kind, others = with_slots()
+    compiled = ufuse.compile(function)
+    plain, ours = kind(), kind()
+    for changed in (False, True):
+        if changed and how == "none":
+            del kind.x  # type: ignore[attr-defined]
+        elif changed:
+            new = {"another slot": vars(kind)["y"], "a value": 5.0}
+            kind.x = new.get(how, vars(others)["x"])  # type: ignore[attr-defined]
+        for value in (1.0, 1.0, 2.0):
+            assert outcome(compiled, ours, value) == outcome(function, plain, value)
+    assert not caplog.records
