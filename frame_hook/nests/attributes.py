@@ -11,6 +11,7 @@ import numpy as np
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests.values import Bound, Item, NotNativeError, Thing, item_kind
 from ufuse.frame_hook.objects.classes import (
+    check_place,
     class_member,
     inner_function,
     is_data_descriptor,
@@ -142,6 +143,7 @@ def _own(outside: Outside, thing: Thing, name: str) -> Unread | None:
     if symbol is None or not is_plain:
         raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
     found, member = class_member(outside.trace, kind, name)
+    check_place(outside.trace, kind, name, found, member)
     if not is_slot(found) and is_data_descriptor(outside.trace, found, member):
         raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
     own = own_attribute(outside.trace, symbol, name, found)

@@ -35,8 +35,8 @@ from ufuse.frame_hook.objects.classes import (
     ABSENT,
     HEAP_TYPE,
     TUPLE_FIELD,
+    check_place,
     class_member,
-    guard_member,
     inner_function,
     is_data_descriptor,
     is_slot,
@@ -114,7 +114,7 @@ def attribute(reader: Reader, owner: Member, name: str) -> Item | Symbol:
     if not _reads_plainly(outside, known.kind):
         raise NotNativeError(f"the attribute {name} is not compiled yet")
     found, member = class_member(outside.trace, known.kind, name)
-    if _has_place(outside, found, member):
+    if _has_place(outside, known.kind, name, found, member):
         return _loaded(reader, owner, _column(outside, known, name, found))
     if is_data_descriptor(outside.trace, found, member):
         raise NotNativeError(f"the attribute {name} is not compiled yet")
@@ -128,7 +128,7 @@ def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
     outside, known = reader.outside, reader.outside.objects[owner.holder.slot]
     is_plain = uses_plain(outside.trace, known.kind, "__setattr__", object.__setattr__)
     found, member = class_member(outside.trace, known.kind, name)
-    has_slot = is_slot(found) and _has_place(outside, found, member)
+    has_slot = is_slot(found) and _has_place(outside, known.kind, name, found, member)
     if not is_plain or (not has_slot and is_data_descriptor(outside.trace, found, member)):
         raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
     column = _column(outside, known, name, found)
@@ -161,11 +161,11 @@ def _reads_plainly(outside: Outside, kind: type) -> bool:
     return uses_plain(outside.trace, kind, "__getattribute__", own)
 
 
-def _has_place(outside: Outside, found: Any, member: Symbol) -> bool:
+def _has_place(outside: Outside, kind: type, name: str, found: Any, member: Symbol) -> bool:
     """Whether what a class has says where its objects have an attribute: a slot, a field of named tuples; guarded."""
     if not isinstance(found, TUPLE_FIELD) and not is_slot(found):
         return False
-    guard_member(outside.trace, found, member)
+    check_place(outside.trace, kind, name, found, member)
     return True
 
 

@@ -100,7 +100,7 @@ def object_setattr(
     if isinstance(found, property):
         _store_property(interpreter, symbol, found, member, value)
         return
-    check_place(trace, kind, found, member)
+    check_place(trace, kind, name, found, member)
     if is_data and not is_slot(found):
         raise GraphBreak("effect", f"assigning to {name} of a {kind.__name__}")
     if not is_slot(found) and not has_dict(kind):

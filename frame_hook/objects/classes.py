@@ -238,7 +238,7 @@ def _descriptor_value(
 ) -> Symbol:
     """The value of a data descriptor."""
     trace = interpreter.trace
-    check_place(trace, symbol.kind, found, member)
+    check_place(trace, symbol.kind, name, found, member)
     if is_slot(found):
         value = own_attribute(trace, symbol, name, found)
         if value is None:
@@ -257,17 +257,21 @@ def _descriptor_value(
     return bound_member(interpreter, found, member, symbol, symbol.kind)
 
 
-def check_place(trace: Trace, kind: type, found: Any, member: Symbol) -> None:
+def check_place(trace: Trace, kind: type, name: str, found: Any, member: Symbol) -> None:
     """Guard where objects of a class have an attribute, if what the class has says that.
 
     Raises:
-        GraphBreak: it is a slot of other objects.
+        GraphBreak: it is a slot of other objects, or one that may have another name, too.
 
     """
     if isinstance(found, PLACE):
         guard_member(trace, found, member)  # another of its type is another place
-    if is_slot(found) and not inherits(kind, found.__objclass__):
-        raise GraphBreak("eager-raises", f"TypeError: {found.__name__} is one of other objects")
+    if not is_slot(found):
+        return
+    if not inherits(kind, found.__objclass__):
+        raise GraphBreak("attribute", f"{name}, which is a slot of other objects,")
+    if found.__name__ != name:
+        raise GraphBreak("attribute", f"{name}, which is the slot {found.__name__},")
 
 
 def is_slot(found: Any) -> bool:
