@@ -87,6 +87,7 @@ class Program:
             for step in plan.steps
         ]
         self._committed = first_committed(plan)
+        self._is_committing = self._committed < len(plan.steps)
         self._numbers = list(checked_numbers(plan))
         self._constants = tuple(plan.constants)
         self._outputs = plan.outputs
@@ -96,7 +97,9 @@ class Program:
         """The outputs; NotImplemented, with nothing done, where plain Python is to run."""
         device = cupy.cuda.runtime.getDevice()
         for one in inputs:
-            if type(one) is cupy.ndarray and one.data.device_id != device:
+            if type(one) is cupy.ndarray and (
+                one.data.device_id != device or (self._is_committing and _lies_between(one))
+            ):
                 return NotImplemented
         slots = [*inputs, *self._made]
         for slot, value in self._constants:
@@ -159,6 +162,12 @@ def run_of(step: Step, name: str, constants: Mapping[int, Any], dialect: Dialect
             return partial(_checked, step.check.attributes["expected"])
     assert step.function is not None
     return partial(_called, step.function, step.keywords)
+
+
+def _lies_between(array: Any) -> bool:
+    """Whether elements lie between an array's own, as fields of records do: no kernel finds those."""
+    axes = zip(array.shape, array.strides, strict=True)
+    return any(length > 1 and stride % array.itemsize for length, stride in axes)
 
 
 def _called(

@@ -114,6 +114,13 @@ def test_nothing_to_pick_from(host: Host) -> None:
                 called(x[:0], i)
 
 
+def behind_writes(x: Any, i: Any) -> Any:
+    x += 1
+    y = x[i] * 2
+    x += 1
+    return y + x
+
+
 def test_fields_of_records_are_left_to_cupy(host: Host) -> None:
     """Their elements lie between others, where no kernel finds them."""
     cp = host.cupy
@@ -125,6 +132,12 @@ def test_fields_of_records_are_left_to_cupy(host: Host) -> None:
     for _ in range(3):
         assert same(compiled(b, cp.asarray([3, 1])), b[cp.asarray([3, 1])] * 2)
         assert same(compiled(cp.asarray(records["b"]), c), cp.asarray(records["b"])[c] * 2)
+    compiled = ufuse.compile(behind_writes)
+    for _ in range(3):
+        given = [(cp.asarray(records["b"]), c.copy() if one else c) for one in (0, 0, 1)]
+        wanted = behind_writes(*given[0])
+        assert all(same(compiled(*one), wanted) for one in given[1:])
+        assert all(same(one[0], given[0][0]) for one in given)
 
 
 @pytest.mark.parametrize("name", ONE)

@@ -180,13 +180,35 @@ run_step(const Step *step, PyObject **slots, Run *run)
     return 0;
 }
 
-/* An array of another device's is CuPy's own to refuse or to reach. */
+/* Whether elements lie between an array's own, as fields of records do. */
 static bool
-is_elsewhere(const Program *self, PyObject *const *inputs, int device)
+lies_between(const DeviceView *view)
+{
+    Py_ssize_t item = (Py_ssize_t)PyDataType_ELSIZE((PyArray_Descr *)view->dtype);
+    for (int axis = 0; axis < view->ndim; axis++) {
+        if (view->shape[axis] > 1 && view->strides[axis] % item != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * An array of another device's is CuPy's own to refuse or to reach; one whose elements no kernel
+ * finds is left to it before something is written that the caller sees.
+ */
+static bool
+is_left_to_cupy(const Program *self, PyObject *const *inputs, int device)
 {
     DeviceView view;
     for (int i = 0; i < self->inputs; i++) {
-        if (is_device_array(inputs[i]) && (!view_of(inputs[i], &view) || view.device != device)) {
+        if (!is_device_array(inputs[i])) {
+            continue;
+        }
+        if (!view_of(inputs[i], &view) || view.device != device) {
+            return true;
+        }
+        if (self->committed < self->steps && lies_between(&view)) {
             return true;
         }
     }
@@ -435,7 +457,7 @@ program_vectorcall(PyObject *program, PyObject *const *args, size_t nargsf, PyOb
     if (device < 0) {
         return NULL;
     }
-    if (is_elsewhere(self, args, device)) {
+    if (is_left_to_cupy(self, args, device)) {
         Py_RETURN_NOTIMPLEMENTED;
     }
     Py_INCREF(self); /* another thread may forget it */
