@@ -15,11 +15,10 @@ from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.rewrite import Builder, rewritten
 from ufuse.graph.types import ArrayType, NumberType, Span, Type
-from ufuse.graph.typing.device_calls import DEVICE_METHOD, GETITEM
+from ufuse.graph.typing.device_calls import PICKING, TAKE
 from ufuse.graph.typing.infer import operand_of, result_type
 
 PLACES = "places"  # the attribute of calls that kernels may do: `Gather.places`
-TAKE = DEVICE_METHOD + "take"
 COUNT = np.dtype("i8")
 WHOLE: Any = None  # a part of a key: all of an axis
 
@@ -79,7 +78,7 @@ def _spread(number: int, behind: int, inputs: list[Node], node: Node, builder: B
 def _parts(node: Node) -> list[Any] | None:
     """For each axis of an array the number of the input with places, or WHOLE; None where it is no such call."""
     name = node.attributes["function"] if node.op is ops.CALL else ""
-    if name not in (TAKE, GETITEM) or not isinstance(node.type, ArrayType):
+    if name not in PICKING or not isinstance(node.type, ArrayType):
         return None
     ndim = node.inputs[0].type.ndim  # type: ignore[union-attr]
     if name == TAKE:

@@ -149,8 +149,15 @@ class Draft:
         return self._constants[key]
 
     def length(self, name: str) -> Node:
-        """A number for the length of an array that values decide; each time another one, as in Python."""
-        made = self.long[name]
+        """A number for the length of an array that values decide; each time another one, as in Python.
+
+        Raises:
+            GraphBreak: no array begins with an axis of that length.
+
+        """
+        made = self.long.get(name)
+        if made is None:
+            raise GraphBreak("size", "a length that values decide, behind another axis,")
         if isinstance(made.type, NumberType):
             return self.node(ops.SCALAR, (made, self.constant(0)), {"operator": "add"})
         attributes = {"function": LENGTH, "arguments": (0,), "keywords": ()}

@@ -173,7 +173,10 @@ def _check(node: Node) -> str | None:
 def _call(node: Node) -> str | None:
     if isinstance(node.type, ArrayType) and node.type.device:
         # CuPy gives no warnings; most calls raise for what the trace has ruled out, if at all
-        return "it may raise" if may_fail(node.attributes["function"]) else None
+        fails = may_fail(
+            node.attributes["function"], operand_of(node.inputs[0]) if node.inputs else None
+        )
+        return "it may raise" if fails else None
     if _is_given_dtype(node):
         return "what is given may not fit the dtype"
     dtypes = [one.type.dtype for one in node.inputs if isinstance(one.type, ArrayType)]

@@ -39,6 +39,8 @@ DEVICE_FUNCTION = "cupy."  # those of functions
 KERNEL = "cupy.kernel."  # those of elementwise kernels that are objects
 UFUNC = "cupy.ufunc."  # those of elementwise functions that are called with numbers alone
 GETITEM, SETITEM = "cupy.ndarray.__getitem__", "cupy.ndarray.__setitem__"
+TAKE = DEVICE_METHOD + "take"
+PICKING = frozenset((GETITEM, TAKE))
 SORT = "cupy.ndarray.sort"
 PUT, AT = "cupy.ndarray.put", "cupy.at."
 # What writes all of an array that is its first argument; `at` of an elementwise function with the dtypes of its atoms.
@@ -178,8 +180,10 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     return _method_on_device(name.removeprefix(DEVICE_METHOD), inputs, attributes)
 
 
-def may_fail(name: str) -> bool:
-    """Whether a call of CuPy's may raise for operands that have a type."""
+def may_fail(name: str, first: Operand | None = None) -> bool:
+    """Whether a call of CuPy's may raise for operands that have a type; `first` is the first of them."""
+    if name in PICKING:  # from nothing, which the trace has looked at
+        return not isinstance(first, ArrayType) or 0 in first.shape
     name = name.removeprefix(DEVICE_FUNCTION)
     return name in ROWS and name not in QUIET
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -112,6 +113,51 @@ def test_nothing_to_pick_from(host: Host) -> None:
         for called in (picking, compiled):
             with pytest.raises(IndexError, match="non-empty take from an empty axes"):
                 called(x[:0], i)
+
+
+UNUSED = {
+    "rows": lambda x, i: (x[i], x * 2)[1],
+    "elements": lambda x, i: (x[i, i] + 1, x * 2)[1],
+    "taken": lambda x, i: (x.take(i, 0).sum(), x * 2)[1],
+    "the last axis": lambda x, i: (x[..., i], x * 2)[1],
+}
+
+
+@pytest.mark.parametrize("name", UNUSED)
+def test_nothing_to_pick_from_is_an_error_where_nobody_uses_it(host: Host, name: str) -> None:
+    """As in CuPy; what may be picked and is not used is not."""
+    cp, function = host.cupy, UNUSED[name]
+    compiled = ufuse.compile(function)
+    x, i = cp.asarray(RNG.normal(size=(5, 5))), cp.asarray([1, 2])
+    failed = 0
+    for array in (x, x[:0], x[:, :0], x[:0, :0], x):
+        try:
+            wanted = function(array, i)
+        except IndexError as error:
+            failed += 1
+            for _ in range(2):
+                with pytest.raises(IndexError, match=re.escape(str(error))):
+                    compiled(array, i)
+        else:
+            assert all(same(compiled(array, i), wanted) for _ in range(2))
+    assert failed
+
+
+def test_a_length_that_a_mask_decides_behind_another_axis(
+    host: Host, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is stored is as long as the mask says, behind an axis of one element."""
+    cp = host.cupy
+
+    def stored(x: Any, t: Any, m: Any, i: Any) -> Any:
+        x[i] = t[..., m]
+        return x
+
+    compiled = ufuse.compile(stored)
+    for _ in range(3):
+        given = [cp.ones(1), cp.asarray([[2.0]]), cp.asarray([True]), cp.asarray([0])]
+        assert same(compiled(*given), stored(cp.ones(1), *given[1:]))
+    assert not caplog.records
 
 
 def behind_writes(x: Any, i: Any) -> Any:
