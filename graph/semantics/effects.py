@@ -54,7 +54,7 @@ def why_not_pure(node: Node) -> str | None:
 def may_warn(node: Node) -> bool:
     """Whether NumPy may warn where the node is computed: such nodes keep their order."""
     if node.op is ops.CALL and node.attributes["function"] in RAISE_ONLY:
-        return _is_given_dtype(node)
+        return _is_given_dtype(node) and not _fits_dtype(node)
     if node.op is ops.CHECK or (node.op is ops.SCALAR and isinstance(node.type, NumberType)):
         return False
     if node.op is ops.CALL and node.attributes["function"].startswith(DEVICE_FUNCTION):
@@ -188,6 +188,29 @@ def _call(node: Node) -> str | None:
 def _is_given_dtype(node: Node) -> bool:
     """Whether a call converts to a dtype of the program's choice, which may raise or warn."""
     return "dtype" in dict(node.attributes["keywords"])
+
+
+def _fits_dtype(node: Node) -> bool:
+    """Whether no conversion to the dtype that a call is given can warn: of whole numbers it may raise at most.
+
+    The same of doubles from real numbers, and of others from numbers that are known.
+    """
+    dtype = node.type.dtype if isinstance(node.type, ArrayType) else np.dtype(object)
+    types = [one.type for one in node.inputs]
+    if any(isinstance(one, NumberType) and one.kind == "complex" for one in types):
+        return False
+    if not all(np.can_cast(one.dtype, dtype) for one in types if isinstance(one, ArrayType)):
+        return False
+    if dtype.kind in "iub" or dtype.char in "dD":
+        return True
+    known = [one.attributes["value"] for one in node.inputs if one.op is ops.CONST]
+    if len(known) < len(node.inputs) or dtype.kind not in "fc":
+        return False
+    try:
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(np.array(known, dtype)).all())
+    except (OverflowError, TypeError):  # an int beyond all floats; a complex number for a real one
+        return False
 
 
 # fmt: off

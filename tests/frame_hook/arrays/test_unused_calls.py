@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -27,3 +29,24 @@ def test_what_is_not_used_raises_and_warns(call: str) -> None:
         for _ in range(2):
             given = np.array([1.0, 2.0, 1e10]), value
             assert outcome(compiled, *given) == outcome(function, *given), value
+
+
+AFTER_A_WRITE = (
+    "np.arange(3, 0, -0.25, dtype='f4')|np.array([1, 2.5], dtype='f4')|np.array([1, 2], dtype=np.intp).cumsum()|np.arange(4, dtype=float)"
+).split("|")
+LOST = "np.array(1e300, 'f4')|np.array([10**400], 'f4')|np.array([1j], 'f4')|np.array(v, 'f2')|np.array([x[2], v], 'f4')".split("|")  # fmt: skip
+
+
+@pytest.mark.parametrize("call", AFTER_A_WRITE + LOST)
+def test_what_is_converted_behind_a_write(call: str) -> None:
+    """What fits stays in the graph; what does not warns or raises when the write has been seen."""
+    source = f"def function(x, v):\n    x[0] += 1\n    return {call}, x"
+    names = {"np": np}
+    exec(source, names)
+    function: Any = names["function"]
+    compiled = ufuse.compile(function)
+    for value in (5, 5, 1e300):
+        given = np.array([1.0, 2.0, 1e39]), value
+        wanted = outcome(function, *given)
+        assert outcome(compiled, np.array([1.0, 2.0, 1e39]), value) == wanted
+    assert call in LOST or not compiled.breaks
