@@ -41,9 +41,8 @@ CALLBACK: Any = weakref.ref.__dict__["__callback__"]
 UNBOUND_C = (types.MethodDescriptorType, types.WrapperDescriptorType)
 SLOT = types.MemberDescriptorType
 TUPLE_FIELD = _tuplegetter
-PLACE = (
-    types.GetSetDescriptorType | SLOT | TUPLE_FIELD
-)  # what says where an object of C has an attribute
+# What says where objects have an attribute.
+PLACE = types.GetSetDescriptorType | SLOT | TUPLE_FIELD
 TRACEBACK = vars(BaseException)["__traceback__"]
 
 

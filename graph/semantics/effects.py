@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -197,20 +198,36 @@ def _fits_dtype(node: Node) -> bool:
     """
     dtype = node.type.dtype if isinstance(node.type, ArrayType) else np.dtype(object)
     types = [one.type for one in node.inputs]
+    known = [one.attributes["value"] for one in node.inputs if one.op is ops.CONST]
+    known += [value for spec in node.attributes["arguments"] for value in _beside_inputs(spec)]
+    if not all(type(one) in (bool, int, float) for one in known):
+        return False
     if any(isinstance(one, NumberType) and one.kind == "complex" for one in types):
         return False
     if not all(np.can_cast(one.dtype, dtype) for one in types if isinstance(one, ArrayType)):
         return False
     if dtype.kind in "iub" or dtype.char in "dD":
         return True
-    known = [one.attributes["value"] for one in node.inputs if one.op is ops.CONST]
-    if len(known) < len(node.inputs) or dtype.kind not in "fc":
+    if any(one.op is not ops.CONST for one in node.inputs) or dtype.kind not in "fc":
         return False
     try:
         with np.errstate(all="ignore"):
             return bool(np.isfinite(np.array(known, dtype)).all())
-    except (OverflowError, TypeError):  # an int beyond all floats; a complex number for a real one
+    except OverflowError:  # an int beyond all floats
         return False
+
+
+def _beside_inputs(spec: Any) -> Iterator[Any]:
+    """The values in an argument of a call that are none of the node's inputs; of sequences those in them."""
+    match spec:
+        case ("const", tuple() | list() as items):
+            for item in items:
+                yield from _beside_inputs(("const", item))
+        case ("const" | "size", value):
+            yield value
+        case ("tuple" | "list", items):
+            for item in items:
+                yield from _beside_inputs(item)
 
 
 # fmt: off

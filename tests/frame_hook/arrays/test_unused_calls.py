@@ -34,7 +34,7 @@ def test_what_is_not_used_raises_and_warns(call: str) -> None:
 AFTER_A_WRITE = (
     "np.arange(3, 0, -0.25, dtype='f4')|np.array([1, 2.5], dtype='f4')|np.array([1, 2], dtype=np.intp).cumsum()|np.arange(4, dtype=float)"
 ).split("|")
-LOST = "np.array(1e300, 'f4')|np.array([10**400], 'f4')|np.array([1j], 'f4')|np.array(v, 'f2')|np.array([x[2], v], 'f4')".split("|")  # fmt: skip
+LOST = "np.array(1e300, 'f4')|np.array([10**400], 'f4')|np.array([1j], 'f4')|np.array(v, 'f2')|np.array([x[2], v], 'f4')|np.array((1e300, 1.0), 'f4')|np.array((1j,), 'f8')|np.array(((1e300, 1.0), (2.0, v)), 'f2')".split("|")  # fmt: skip
 
 
 @pytest.mark.parametrize("call", AFTER_A_WRITE + LOST)
