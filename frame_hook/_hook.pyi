@@ -91,8 +91,11 @@ class CodeCache:
     stops_later: bool
     loops_wait: int
     whole_call_after: int
+    whole_call_for: int
     @property
     def whole_call(self) -> Entry | None: ...
+    @property
+    def magnitude(self) -> int: ...
     put_off: bool
     shared: tuple[object, dict[str, Any], dict[str, Any]] | None
     @property

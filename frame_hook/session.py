@@ -26,7 +26,7 @@ from ufuse.frame_hook.entries.entry import (
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
 from ufuse.frame_hook.interpreter.interpreter import UsualTruth
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests import whole, whole_trial
 from ufuse.frame_hook.nests.choice import (
     ASK_LATEST,
     ASK_SOON,
@@ -350,10 +350,14 @@ class Session:
         self.journal.note_given_up(cache.code, position)
 
     def whole_call(self, cache: Any, function: FunctionType, state: tuple[Any, ...]) -> None:
-        """Have an entry run whole calls of a function that has loops with native code."""
-        if self.loops is not None:
-            record = self.record(cache.code)
-            whole.capture(self.loops.maker, cache, function, state, record, measures=self.measures)
+        """Have an entry run whole calls of a function that has loops with native code, or may be faster so."""
+        record = self.record(cache.code)
+        if self.loops is None:
+            return
+        if record.before_whole is not None and not whole_trial.is_plain(function, state):
+            record.why_not_whole = "what it uses may be code of the program's"
+            return
+        whole.capture(self.loops.maker, cache, function, state, record, measures=self.measures)
 
     @property
     def _is_bounded(self) -> bool:
@@ -508,15 +512,20 @@ class Session:
         compiled: int,
         plain: int,
         is_cut: bool,
-    ) -> None:
+        trial: int,
+    ) -> bool:
         """A trial ended: how calls run from now on, or turns of the loop through these positions; times in ns.
 
-        `is_cut`: the plain run was cut short.
+        `is_cut`: the plain run was cut short; `trial`: a number of it, among those that the code has. Whether it is to
+        be held again.
         """
         code = cache.code
         if positions is None:
             self.journal.note_decision(code, 0, way, compiled, plain, is_cut=is_cut)
-            return
+            if self.loops is None or is_cut:
+                return False
+            taken = plain if way == "plain" else compiled
+            return whole_trial.decided(cache, self.record(code), way, taken, trial)
         line = min(first_line(code, position) for position in positions)
         self.journal.note_decision(code, line, way, compiled, plain, is_cut=is_cut)
         if way == "plain":
@@ -529,6 +538,7 @@ class Session:
             around -= self._headers(code, record)
             record.given_back |= around.difference(record.skipped) | set(positions)
             self._no_stops(cache, around | set(positions), record)
+        return False
 
     def larger(self, cache: Any) -> None:
         """Calls have arguments of another order of magnitude: loops that were given back may pay now."""

@@ -9,20 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.size import Expression, symbols
-from ufuse.graph.types import Span
+from ufuse.graph.types import ArrayType, Span
 
 NAMING = ("index", "shape", "length", "widths", "value", "path")  # attributes with sizes in them
 
 
 def makers(graph: Graph) -> dict[str, Node]:
-    """By the name of each such symbol, the node that makes it."""
+    """By the name of each such symbol, the node that makes it; of several arrays in a tuple, the first so long."""
     found: dict[str, Node] = {}
     for node in graph.nodes:
         for name in node.attributes.get("sizes", ()):
             found.setdefault(name, node)
+        if node.op is ops.ITEM and isinstance(node.type, ArrayType):
+            for name in {str(length) for length in node.type.shape} & found.keys():
+                if found[name] is node.inputs[0]:
+                    found[name] = node
     return found
 
 

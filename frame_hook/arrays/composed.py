@@ -97,7 +97,8 @@ def _is_close(interpreter: Interpreter, given: dict[str, Symbol]) -> Array:
     left, right = (interpreter.call(Constant(np.where), (finite, one, zero)) for one in (x, y))
     with trace.graph.warned_at(line_of("isclose", "subtract")):
         distance = of(np.absolute, of(np.subtract, left, right))
-    most = of(np.multiply, Constant(relative), of(np.absolute, right))
+    with trace.graph.warned_at(line_of("isclose", "multiply")):
+        most = of(np.multiply, Constant(relative), of(np.absolute, right))
     near = of(np.less_equal, distance, of(np.add, Constant(absolute), most))
     found = of(np.bitwise_or, of(np.bitwise_and, near, finite), of(np.equal, x, y))
     if both_nan:

@@ -29,6 +29,7 @@ CALLS: dict[tuple[str, str], Callable[[], object]] = {
     ("nanvar", "subtract"): lambda: np.nanvar((np.inf, np.inf)),
     ("nanvar", "multiply"): lambda: np.nanvar((1e200, -1e200)),
     ("isclose", "subtract"): lambda: np.isclose(1.5e308, (-1.5e308,)),
+    ("isclose", "multiply"): lambda: np.isclose(1e-320, (1e-320,)),
     ("average", "multiply"): lambda: np.average((1e200, 1.0), weights=(1e200, 1.0)),
     ("average", "divide"): lambda: np.average((1e308, 1.0), weights=(1.0, -0.9999999)),
 }
@@ -37,7 +38,7 @@ CALLS: dict[tuple[str, str], Callable[[], object]] = {
 @lru_cache
 def line_of(name: str, step: str) -> Location | None:
     """Where `numpy.<name>` warns of a step in `CALLS`; None: at its caller's line."""
-    return _place(name, _warned(CALLS[name, step]))
+    return _place(name, _warned(CALLS[name, step], under="warn"))
 
 
 @lru_cache
@@ -60,8 +61,8 @@ def _warnings(name: str, what: str, *, method: bool) -> list[warnings.WarningMes
     return _warned(getattr(values, name) if method else partial(getattr(np, name), values))
 
 
-def _warned(function: Callable[[], object]) -> list[warnings.WarningMessage]:
-    context = context_with(all="warn", under="ignore")
+def _warned(function: Callable[[], object], under: str = "ignore") -> list[warnings.WarningMessage]:
+    context = context_with(all="warn", under=under)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         context.run(function)

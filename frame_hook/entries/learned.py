@@ -239,9 +239,12 @@ class CodeRecord:
     usual: dict[int, bool | None] = field(default_factory=dict)
     # By position of a jump: why its sides are not both in a graph.
     not_forked: dict[int, str] = field(default_factory=dict)
-    # Of a function with such loops: how often it was read as a whole, and why it is no nest.
+    # How often a function was read as a whole, and why it is no nest.
     whole_tries: int = 0
     why_not_whole: str = ""
+    # At which orders of magnitude of calls, a bit for each, this was timed against graphs; what those took, meanwhile.
+    whole_tried: int = 0
+    before_whole: Any = None
     # Whether it goes over generator expressions, so that its calls are read as a whole soon; None: not determined yet.
     goes_over_generators: bool | None = None
     whole_waiting: Any = None  # the entry for whole calls whose code is being made

@@ -74,10 +74,13 @@ class Code:
         return self._constants.get(value)
 
     def get(self, name: str, type_: str) -> Value:
-        """What a variable holds."""
+        """What a variable holds: one object, however often it is read."""
         self._known(name, type_)
-        held = self._results.get(("get", type_, (), (str, name)))
-        return held or self.op("get", type_, attributes=(name,))
+        key = "get", type_, (), (str, name)
+        held = self._results.get(key)
+        if held is None:
+            held = self._results[key] = self._added("get", type_, (), (name,))
+        return held
 
     def set(self, name: str, value: Value) -> None:
         """Give a variable a value."""

@@ -100,7 +100,12 @@ def takes_generators(code: types.CodeType) -> bool:
     is_one = any(
         isinstance(one, types.CodeType) and one.co_name == GENERATOR for one in code.co_consts
     )
-    return is_one and not code.co_flags & VARYING and names_of(code) is not None
+    return is_one and can_be(code)
+
+
+def can_be(code: types.CodeType) -> bool:
+    """Whether a function does nothing that no nest can do, as far as its instructions tell."""
+    return not code.co_flags & VARYING and names_of(code) is not None
 
 
 def is_awaited(cache: Any, record: CodeRecord) -> bool:
@@ -167,7 +172,7 @@ def capture(
     except NotNativeError as why:
         record.why_not_whole = str(why)
         return
-    if record.whole_tries < MOST_TRIES:
+    if record.whole_tries < MOST_TRIES and record.before_whole is None:
         put_off(cache, measures=measures)
         if measures and record.goes_over_generators:
             cache.whole_call_after = MORE_CALLS
@@ -387,10 +392,28 @@ def _name(place: int) -> str:
 
 
 def _place(leaf: Leaf, leaves: list[Leaf], what: str) -> Placed:
-    """Its place among those before, of which one may be the same."""
-    if leaf not in leaves:
-        leaves.append(leaf)
-    return Placed(leaves.index(leaf), what)
+    """Its place among those before, of which one may be the same object."""
+    for place, one in enumerate(leaves):
+        is_one = _are_one(one, leaf)
+        if is_one is None:
+            raise NotNativeError("it returns what may be one object or two")
+        if is_one:
+            return Placed(place, what)
+    leaves.append(leaf)
+    return Placed(len(leaves) - 1, what)
+
+
+def _are_one(one: Leaf, other: Leaf) -> bool | None:
+    """Whether two that are given are one object; None: that is not known."""
+    if one is other:
+        return True
+    if isinstance(one, Part) and isinstance(other, Part):
+        return one.bound is not None and one.bound == other.bound
+    if isinstance(one, Array) and isinstance(other, Array) and one.indices and other.indices:
+        return None if one.holder == other.holder else False
+    if isinstance(one, Number) and one.type.is_whole:  # computed twice, it is one value here
+        return None if one == other else False
+    return one == other
 
 
 def _loop_around(name: str, parameters: tuple[str, ...]) -> types.CodeType:

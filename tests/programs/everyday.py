@@ -417,6 +417,12 @@ def far_from_equal(x, y, out):
         )
 
 
+@PROGRAMS.either(lambda: (np.array([1e-320, 2.0]),))
+def close_to_nothing(x):
+    x[1] = x[0]
+    return np.allclose(x, x), np.isclose(x, x)
+
+
 @PROGRAMS.whole(
     lambda: (
         np.array([np.nan, np.inf, -np.inf, -0.0]),

@@ -237,3 +237,8 @@ def nothing_picked(x, mask, none, no_mask):
     none[no_mask] = none[no_mask]
     out[mask] *= np.inf
     return out, none
+
+
+@PROGRAMS.whole(lambda: (np.array([1.0, 0.0, 2.0]),))
+def lengths_of_places_alone(x):
+    return np.zeros_like(x.nonzero()[0]), np.ones_like(np.unique(x, return_index=True)[1])

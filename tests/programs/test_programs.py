@@ -13,6 +13,7 @@ from tests.support.compare import check_same
 from tests.support.pieces import failures_heard
 from tests.support.registering import Breaks, Program
 from tests.support.unlimited import lift_limits
+from tests.support.whole_calls import whole_at_once
 from ufuse import decorator
 
 MODULES = [
@@ -26,6 +27,7 @@ CASES = [
 ]
 
 
+WHOLE = [pytest.param(case.values[0], id=case.id) for case in CASES if case.values[1] == "numpy"]
 MIXED = [
     pytest.param(case.values[0], id=case.id)
     for case in CASES
@@ -82,3 +84,21 @@ def test_program_is_the_same_compiled(program: Program, backend: str) -> None:
             assert codes <= {"eager-raises"}
         case Breaks.ALWAYS:
             assert codes
+
+
+@pytest.mark.parametrize("program", WHOLE)
+def test_program_is_the_same_as_machine_code(program: Program) -> None:
+    """Whole calls are machine code as soon as that can be, as they are where it is faster."""
+    subject = program.among
+    with failures_heard() as said, whole_at_once():
+        check_same(
+            program.function,
+            ufuse.compile(program.function),
+            program.make_args,
+            calls=4,
+            modes=[subject.modes[0]],
+            copies=False,
+            state=subject.state,
+            reset=subject.reset,
+        )
+    assert not said

@@ -72,11 +72,13 @@ class Session:
         compiled: int,
         plain: int,
         is_cut: bool,
-    ) -> None:
+        _trial: int,
+    ) -> bool:
         """Keep."""
         assert compiled > 0 <= plain
         assert not is_cut or way == "compiled"
         self.decisions.append((positions, way))
+        return False
 
     def larger(self, cache: Any) -> None:
         """Keep."""

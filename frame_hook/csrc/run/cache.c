@@ -356,6 +356,7 @@ CodeCache_New(PyObject *code, PyObject *session)
     self->session = Py_NewRef(session);
     self->reference = PyWeakref_NewRef(code, NULL);
     self->leader = -1;
+    self->whole_call_for = -1;
     self->largest = -1;
     int wants = self->reference == NULL ? -1 : session_flag(session, "every_frame");
     int loops = wants < 0 ? -1 : session_flag(session, "takes_loops");
@@ -581,6 +582,7 @@ CodeCache_clear(CodeCache *self, PyObject *Py_UNUSED(ignored))
     self->leader = -1;
     self->ask_after = 0;
     self->whole_call_after = 0;
+    self->whole_call_for = -1;
     Py_CLEAR(self->whole_call);
     Py_CLEAR(self->globals);
     self->largest = -1;
@@ -694,6 +696,8 @@ static PyMemberDef CodeCache_members[] = {
      "Whether a frame that no entry takes at its start is stopped later, where it may be taken."},
     {"whole_call", T_OBJECT, offsetof(CodeCache, whole_call), READONLY,
      "What runs whole calls, or None."},
+    {"whole_call_for", T_INT, offsetof(CodeCache, whole_call_for), 0,
+     "Calls of which orders of magnitude that runs: a bit for each, all at first."},
     {"whole_call_after", T_INT, offsetof(CodeCache, whole_call_after), 0,
      "After how many calls more, which no entry takes as a whole, the session is asked for one; 0: "
      "it is not."},
@@ -702,6 +706,8 @@ static PyMemberDef CodeCache_members[] = {
     {"put_off", T_BOOL, offsetof(CodeCache, put_off), 0,
      "Whether a trace waits until there is time for it; set where `capture` asks to be left "
      "alone."},
+    {"magnitude", T_INT, offsetof(CodeCache, magnitude), READONLY,
+     "The order of magnitude of the arguments of the last call for which a way to run was chosen."},
     {"frames", T_LONGLONG, offsetof(CodeCache, frames), READONLY, "Frames begun."},
     {"whole", T_LONGLONG, offsetof(CodeCache, whole), READONLY,
      "Frames that one entry brought to their end."},

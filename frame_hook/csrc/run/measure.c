@@ -14,15 +14,22 @@ tries_callees(CodeCache *cache)
     return cache->calls_pay && cache->n_positions > 0;
 }
 
+/* Have a trial find anew what it has decided. */
+static void
+begin_again(CodeCache *cache, Trial *trial)
+{
+    trial_clear(trial);
+    cache->passed = 0;
+    cache->barren = 0;
+    cache->calls_pay = false;
+}
+
 /* Begin a decided trial anew. The runs since then were not timed: they took what others did. */
 static void
 hold_again(CodeCache *cache, Trial *trial)
 {
     cache->run_ns += trial->runs * samples_median(&trial->samples[trial->way]);
-    trial_clear(trial);
-    cache->passed = 0;
-    cache->barren = 0;
-    cache->calls_pay = false;
+    begin_again(cache, trial);
 }
 
 /* Whether the session is not to be asked for entries for a while. */
@@ -136,8 +143,9 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     }
     if (run->is_cut) {
         ufuse_disturbances.trials++;
-        if (trial_note_cut(trial, ns, processor_ns() - run->processor_ns - spent)) {
-            tell_decision(cache, NULL, trial);
+        if (trial_note_cut(trial, ns, processor_ns() - run->processor_ns - spent) &&
+            tell_decision(cache, NULL, trial)) {
+            begin_again(cache, trial);
         }
         return;
     }
@@ -157,6 +165,8 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     }
     if (trial_note(trial, run->way, ns, tries_callees(cache))) {
         cache->gives_back = cache->gives_back || trial->way == WAY_PLAIN;
-        tell_decision(cache, NULL, trial);
+        if (tell_decision(cache, NULL, trial)) {
+            begin_again(cache, trial);
+        }
     }
 }

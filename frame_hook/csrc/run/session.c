@@ -439,10 +439,11 @@ raise_later(PyObject *session)
 
 /*
  * Tell the session how a trial was decided: which way calls run (`positions` is NULL) or turns of
- * the loop through these positions (a list), with the nanoseconds of compiled and of plain runs.
- * Sets no exception; one that is set stays set.
+ * the loop through these positions (a list), with the nanoseconds of compiled and of plain runs,
+ * and a number that stands for a trial of calls. Whether that is to be held again, because other
+ * code runs from now on. Sets no exception; one that is set stays set.
  */
-void
+bool
 tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial)
 {
     static const char *const ways[] = {"compiled", "callees", "plain"};
@@ -452,17 +453,19 @@ tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial)
     PyObject *answer =
         method == NULL
             ? NULL
-            : PyObject_CallFunction(method, "OOsLLO", cache,
-                                    positions == NULL ? Py_None : positions, ways[trial->way],
-                                    (long long)samples_median(&trial->samples[WAY_COMPILED]),
-                                    (long long)samples_median(&trial->samples[WAY_PLAIN]),
-                                    trial->is_cut ? Py_True : Py_False);
+            : PyObject_CallFunction(
+                  method, "OOsLLOK", cache, positions == NULL ? Py_None : positions,
+                  ways[trial->way], (long long)samples_median(&trial->samples[WAY_COMPILED]),
+                  (long long)samples_median(&trial->samples[WAY_PLAIN]),
+                  trial->is_cut ? Py_True : Py_False, (unsigned long long)(uintptr_t)trial);
     Py_XDECREF(method);
     if (answer == NULL && report_exception(cache->session) < 0) {
         raise_later(cache->session);
     }
+    bool again = answer == Py_True;
     Py_XDECREF(answer);
     leave_session(&saved);
+    return again;
 }
 
 /* Tell the session that calls have become larger. Sets no exception; one that is set stays set. */

@@ -17,7 +17,7 @@ int tell_other_sides(CodeCache *cache, Py_ssize_t position, Entry *entry);
 PyObject *ask_resume_code(CodeCache *cache, Py_ssize_t position);
 CodeCache *ask_cache(PyObject *session, PyObject *code, bool for_loops);
 void tell_larger(CodeCache *cache);
-void tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial);
+bool tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial);
 int tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry);
 int session_ready(void);
 

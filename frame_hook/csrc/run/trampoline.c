@@ -41,7 +41,8 @@ take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject 
     RunOutcome outcome = RUN_DECLINED;
     FrameState *next = NULL;
     Entry *entry = (Entry *)Py_XNewRef(cache->whole_call);
-    bool runs = entry != NULL && entry->valid && !loops_run_plainly();
+    bool is_for = entry == NULL || (cache->whole_call_for >> cache->magnitude & 1) != 0;
+    bool runs = entry != NULL && is_for && entry->valid && !loops_run_plainly();
     int fits = runs ? entry_matches(entry, registers) : 0;
     if (fits > 0) {
         entry->hits++;
@@ -51,7 +52,7 @@ take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject 
             registers_drop_appended(registers);
         }
     }
-    else if (cache->whole_call_after > 0 && --cache->whole_call_after == 0) {
+    else if (is_for && cache->whole_call_after > 0 && --cache->whole_call_after == 0) {
         fits = ask_whole(cache, function, registers);
     }
     Py_XDECREF(entry);

@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.support.sharing import always_shared, loops_shared_at_once
+from tests.support.whole_calls import whole_at_once
 from tests.whole.fuzz.kinds import KINDS, Kind
 from tests.whole.fuzz.limits import limited
 from tests.whole.fuzz.shrink import shrunk
@@ -36,6 +37,7 @@ class Asked:
     kind: Kind
     backend: str
     small: bool
+    whole_calls: bool
 
 
 def gist(found: str) -> str:
@@ -94,6 +96,8 @@ def chunk(seeds: range, asked: Asked, progress: Path) -> int:
                 opened.enter_context(always_shared(THREADS))
             if seed // CHUNK % 4 == 1:
                 opened.enter_context(loops_shared_at_once())
+            if asked.whole_calls:
+                opened.enter_context(whole_at_once())
             failed += not report(seed, asked)
         faulthandler.cancel_dump_traceback_later()
     return failed
@@ -219,11 +223,16 @@ def main() -> int:
     parser.add_argument(
         "--whole", action="store_true", help="print failing programs as they are, not made small"
     )
+    parser.add_argument(
+        "--whole-calls",
+        action="store_true",
+        help="run whole calls as machine code where that can be",
+    )
     parser.add_argument("--most", type=int, default=40, help="stop after this many failures")
     parser.add_argument("--processes", type=int, default=1, help="how many run at a time")
     given = parser.parse_args()
     backend = given.backend or ("mixed" if given.kind == "python" else "numpy")
-    asked = Asked(KINDS[given.kind], backend, not given.whole)
+    asked = Asked(KINDS[given.kind], backend, not given.whole, given.whole_calls)
     if given.show:
         program = asked.kind.generated(given.seed)
         print(program.source)

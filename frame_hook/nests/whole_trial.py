@@ -1,0 +1,126 @@
+"""Whether machine code for whole calls is faster than graphs: no rule says so, calls are timed with one and the other.
+
+An operation of a graph takes 0.1 to 1 µs beside its loop over elements, one in a nest hardly anything: what works on
+a few numbers, or unrolls short loops over small arrays, may take a tenth as a nest. What is done in one pass over many
+elements is faster as a graph. A nest takes 5 to 50 ms to make: it is tried where calls have taken as long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests.choice import names_of
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.entries.learned import CodeRecord
+
+TRIED_AFTER = 30_000_000  # nanoseconds that calls have taken
+LONGEST = 100_000  # nanoseconds of a call: what takes longer computes more than it manages
+MOST_CALLS = 8  # of functions by one another
+LEAST_GAIN = 0.9  # of what calls took before
+# Types whose values are read without running code of the program's.
+PLAIN = (
+    np.ndarray, np.dtype, np.ufunc, int, float, complex, bool, str, bytes, range, slice, type(None), type(Ellipsis),
+    ModuleType, BuiltinFunctionType, type(np.sum), type(_hook.NULL),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What calls took, by a trial, before they were tried as machine code."""
+
+    nanoseconds: int
+    trial: int
+
+
+def decided(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: int) -> bool:
+    """A trial of calls has ended, by which they take so long; whether it is to be held again, with other code."""
+    before = record.before_whole
+    if before is None:
+        return _begins(cache, record, way, nanoseconds, trial)
+    if trial != before.trial:
+        return False
+    record.before_whole = None
+    magnitude = 1 << cache.magnitude
+    if cache.whole_call is None:
+        return False
+    if way == "compiled" and nanoseconds < LEAST_GAIN * before.nanoseconds:
+        return False
+    cache.whole_call_for &= ~magnitude
+    if not cache.whole_call_for:
+        cache.set_whole_call(None)
+    return True
+
+
+def _begins(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: int) -> bool:
+    """Have calls of this order of magnitude run as machine code from now on, if there can be such and is none yet."""
+    magnitude = 1 << cache.magnitude
+    if record.whole_tried & magnitude or cache.run_ns < TRIED_AFTER or nanoseconds > LONGEST:
+        return False
+    if way == "callees" or not record.useful or record.begins:
+        return False  # calls of functions with native loops are read as a whole without a trial
+    if cache.whole_call is None and (record.whole_tries or cache.whole_call_after):
+        return False
+    record.whole_tried |= magnitude
+    if cache.whole_call is not None:
+        cache.whole_call_for |= magnitude
+    elif whole.can_be(cache.code):
+        cache.whole_call_for = magnitude
+        whole.ask_soon(cache, measures=False)
+    else:
+        return False
+    record.before_whole = Before(nanoseconds, trial)
+    return True
+
+
+def is_plain(function: FunctionType, state: tuple[Any, ...]) -> bool:
+    """Whether a function's arguments and globals are such that to read them, and what is in them, runs no code."""
+    return all(map(_is_plain_value, state)) and _uses_plain(function, [])
+
+
+def _is_plain_value(value: object) -> bool:
+    """Whether a value is of one of NumPy's or Python's own types, or holds only such."""
+    kind = type(value)  # `isinstance` would ask others for their class
+    if kind in PLAIN:
+        return True
+    if issubclass(kind, np.generic | np.dtype):
+        return kind.__module__ in ("numpy", "numpy.dtypes")
+    if kind is tuple or kind is list:
+        assert isinstance(value, tuple | list)
+        return all(map(_is_plain_value, value))
+    if kind is CellType:
+        assert isinstance(value, CellType)
+        return not _is_filled(value) or _is_plain_value(value.cell_contents)
+    return kind is type and value.__module__ in ("numpy", "builtins")
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  raises where there is nothing
+    except ValueError:
+        return False
+    return True
+
+
+def _uses_plain(function: FunctionType, callers: list[CodeType]) -> bool:
+    """The same for the globals of a function, and of those that it calls."""
+    code = function.__code__
+    if code in callers:
+        return True
+    names = names_of(code)
+    if names is None or len(callers) == MOST_CALLS:
+        return False
+    for name in names & function.__globals__.keys():
+        value = function.__globals__[name]
+        if type(value) is FunctionType:
+            if not _uses_plain(value, [*callers, code]):
+                return False
+        elif not _is_plain_value(value):
+            return False
+    return True
