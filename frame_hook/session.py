@@ -521,7 +521,8 @@ class Session:
         """
         code = cache.code
         if positions is None:
-            self.journal.note_decision(code, 0, way, compiled, plain, is_cut=is_cut)
+            told = "native" if way == "compiled" and whole_trial.is_in_use(cache) else way
+            self.journal.note_decision(code, 0, told, compiled, plain, is_cut=is_cut)
             if self.loops is None or is_cut:
                 return False
             taken = plain if way == "plain" else compiled

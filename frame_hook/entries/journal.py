@@ -29,6 +29,7 @@ LOG_ERRORS = logging.getLogger("ufuse")
 
 WAYS = {
     "compiled": "compiled",
+    "native": "as one piece of machine code",
     "callees": "as plain Python, and what it calls compiled,",
     "plain": "as plain Python",
 }
@@ -64,7 +65,8 @@ class Decision:
     Attributes:
         function: the name of the function.
         file, line: where its loop is; line is 0 for whole calls.
-        way: how it runs from now on: "compiled", "callees" (only what it calls is compiled) or "plain".
+        way: how it runs from now on: "compiled", "native" (as one piece of machine code), "callees" (only what it
+            calls is compiled) or "plain".
         compiled, plain: nanoseconds of a call or of a turn of the loop.
         is_cut: whether plain Python takes longer than that: its run was cut short.
 

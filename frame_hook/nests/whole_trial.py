@@ -58,6 +58,11 @@ def decided(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: i
     return True
 
 
+def is_in_use(cache: Any) -> bool:
+    """Whether machine code runs whole calls of the order of magnitude of the last."""
+    return cache.whole_call is not None and bool(cache.whole_call_for & 1 << cache.magnitude)
+
+
 def _begins(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: int) -> bool:
     """Have calls of this order of magnitude run as machine code from now on, if there can be such and is none yet."""
     magnitude = 1 << cache.magnitude

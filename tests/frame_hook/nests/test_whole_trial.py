@@ -100,6 +100,8 @@ def test_machine_code_stays_where_it_is_faster() -> None:
     assert not calls.decide("compiled", 500)
     assert calls.ran_whole(X)
     assert not calls.decide("compiled", 500)  # nothing is tried twice
+    told = [one.way for one in calls.compiled.__ufuse_session__.decisions if one.plain == 2000]
+    assert told == ["compiled", "native", "native"]
 
 
 @pytest.mark.parametrize(("way", "nanoseconds"), [("compiled", 950), ("plain", 400)])
