@@ -31,6 +31,13 @@ def makers(graph: Graph) -> dict[str, Node]:
     return found
 
 
+def same_mask(mask: Node) -> Any:
+    """What is equal for two masks that are computed alike, of the same values: they pick as many elements."""
+    if mask.op.kind is not Kind.MAP:
+        return mask
+    return mask.op.name, mask.inputs, tuple(mask.attributes.items())
+
+
 def named_by(node: Node) -> set[str]:
     """The symbols of sizes in a node's attributes, and in those of its bodies."""
     given = node.attributes

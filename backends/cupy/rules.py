@@ -10,6 +10,7 @@ from typing import Any
 from ufuse.backends.cupy.calls import call, call_of_dtype, tried
 from ufuse.backends.cupy.folds import fold_along
 from ufuse.backends.cupy.gathers import gather_of, with_places
+from ufuse.backends.cupy.masked import with_masks
 from ufuse.backends.cupy.statistics import as_reductions
 from ufuse.backends.cupy.trees import tree_along
 from ufuse.backends.planning import planner
@@ -196,5 +197,5 @@ FUSING = replace(RULES, fold_of=any_fold_of)
 
 def plan_of(graph: Graph, *, exact: bool = True) -> Plan:
     """The plan of a graph for a GPU; not `exact`: sums in another order than CuPy's, where that saves a kernel."""
-    graph = with_places(as_reductions(graph, exact=exact))
+    graph = with_places(with_masks(as_reductions(graph, exact=exact)))
     return planner.plan_of(graph, RULES if exact else FUSING)

@@ -24,6 +24,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops, size
+from ufuse.graph.made import same_mask
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
 from ufuse.graph.types import ArrayType, NumberType, TupleType
@@ -454,19 +455,12 @@ def _host_argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
 
 def length_picked(trace: Trace, mask: Node) -> str:
     """The symbol of how many elements of a mask are not zero: one for all that it picks."""
-    graph, key = trace.graph, _same_mask(mask)
+    graph, key = trace.graph, same_mask(mask)
     if key not in graph.picked:
         assert isinstance(mask.type, ArrayType)
         most = arrays.total(mask.type.shape)
         graph.picked[key] = trace.sizes.made("what a mask picks", most)
     return graph.picked[key]
-
-
-def _same_mask(mask: Node) -> Any:
-    """What is equal for two masks that are computed alike, of the same values."""
-    if mask.op.kind is not ops.Kind.MAP:
-        return mask
-    return mask.op.name, mask.inputs, tuple(mask.attributes.items())
 
 
 def check_writable(trace: Trace, array: DeviceArray) -> None:
