@@ -76,9 +76,7 @@ class _Rewriting:
             return None  # CuPy warns of imaginary parts
         begun = len(builder.nodes)
         try:
-            made = _Spreading(self, array, mask, node, builder).of(value)
-            if not is_array(made):
-                raise _CannotError
+            made = _Spreading(self, array, mask, node, builder).array_of(value)
             if _array_type(made).dtype != type_.dtype:
                 made = builder.emit(ops.CAST, (made,), {"dtype": type_.dtype}, node.location)
             whole = _spread(mask, type_.ndim, node, builder)
@@ -107,6 +105,18 @@ class _Spreading:
     builder: Builder
     made: dict[Node, Node] = field(default_factory=dict)
 
+    def array_of(self, node: Node) -> Node:
+        """The value for all elements, which is an array.
+
+        Raises:
+            _CannotError: there is none.
+
+        """
+        made = self.of(node)
+        if not is_array(made):
+            raise _CannotError
+        return made
+
     def of(self, node: Node) -> Node:
         """The value for all elements.
 
@@ -133,9 +143,8 @@ class _Spreading:
             return made
         if node.op is ops.STORE and not node.attributes["path"]:
             buffer, value = node.inputs
-            made = self.of(value)
-            dtype = _array_type(buffer).dtype
-            if not is_array(made) or _array_type(made).shape != self.shape:
+            made, dtype = self.array_of(value), _array_type(buffer).dtype
+            if _array_type(made).shape != self.shape:
                 raise _CannotError
             if _array_type(made).dtype == dtype:
                 return made
