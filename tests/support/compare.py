@@ -169,7 +169,7 @@ def named_leaves(path: str, value: object) -> list[tuple[str, AnyArray]]:
     waiting = [(path, value)]  # no recursion: a cycle of closures would keep the arrays alive
     while waiting:
         path, value = waiting.pop()
-        if id(value) in seen:
+        if type(value) in LEAVES or id(value) in seen:
             continue
         seen[id(value)] = value
         if is_array(value):
@@ -320,17 +320,22 @@ class Comparison:
 
     def visit(self, path: str, plain: Any, compiled: Any) -> None:
         """Compare two values and all they hold."""
-        known = tuple(met.get(id(v)) for met, v in zip(self.met, (plain, compiled), strict=True))
+        known = self.met[0].get(id(plain)), self.met[1].get(id(compiled))
         if known != (None, None) and (self.atoms or not is_atom(plain)):
             if known[0] != known[1]:
                 one, other = (f"is {k}" if k else "is a new object" for k in known)
                 self.found.append(f"{path}: plain {one}, compiled {other}")
             return
         self.alive += [plain, compiled]  # so that no id is used twice
-        if self.differs(f"type({path})", type(plain), type(compiled)):
+        kind = type(plain)
+        if kind is not type(compiled):
+            self.differs(f"type({path})", kind, type(compiled))
             return
-        for met, value in zip(self.met, (plain, compiled), strict=True):
-            met[id(value)] = path
+        self.met[0][id(plain)] = self.met[1][id(compiled)] = path
+        if kind in LEAVES:
+            if plain is not compiled and (reason := leaf_difference(plain, compiled)):
+                self.found.append(f"{path}: {reason}")
+            return
         if is_array(plain):
             self.visit_array(path, plain, compiled)
         elif plain is compiled:
@@ -410,6 +415,8 @@ def described(dtype: np.dtype[Any]) -> str:
 
 def leaf_difference(plain: Any, compiled: Any) -> str:
     """Say how two values of one type differ, their parts aside; empty where they do not."""
+    if type(plain) in REAL_OR_TEXT and plain == compiled and plain != 0:
+        return ""  # zeros have signs, also as parts of complex numbers
     match plain:
         case np.generic():
             p, c = np.asarray(plain), np.asarray(compiled)
@@ -436,6 +443,9 @@ def leaf_difference(plain: Any, compiled: Any) -> str:
 
 
 ATOMS = {int, float, complex, str, bytes, bool, type(None)}
+SCALARS = {kind for kind in np.sctypeDict.values() if np.dtype(kind).kind in "biufc"}
+LEAVES = ATOMS | SCALARS  # of which no value has parts
+REAL_OR_TEXT = {kind for kind in LEAVES if not issubclass(kind, complex | np.complexfloating)}
 STRUCTURE_ONLY = (
     list,
     tuple,

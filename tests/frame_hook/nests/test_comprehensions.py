@@ -135,9 +135,9 @@ def test_comprehensions_are_native_loops(function, make) -> None:
 def test_the_reference_does_the_same(function, make, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a nest of a comprehension means is what the program does."""
     made = on_the_reference(monkeypatch)
-    monkeypatch.setitem(globals(), "N", 1200)
+    monkeypatch.setitem(globals(), "N", 400)
     for name in ("FLOATS", "INTS"):
-        monkeypatch.setitem(globals(), name, globals()[name][:1200])
+        monkeypatch.setitem(globals(), name, globals()[name][:400])
     check_same(function, ufuse.compile(function), lambda: arguments(*make()), atoms=False)
     assert sum(one.turns for one in made) > 100
 
