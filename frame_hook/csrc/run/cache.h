@@ -44,6 +44,7 @@ typedef struct {
                             to have this cache's session; or NULL */
     Entry *whole_call;   /* owned: runs whole calls, before any entry of position 0; or NULL */
     int whole_call_for;  /* calls of which orders of magnitude it runs: a bit for each */
+    int whole_declined;  /* so often in a row it did not take a call that it fits */
     int whole_call_after; /* so many more calls that it does not take: then it is made; 0: never */
     Position **positions; /* owned array by position, each NULL until used */
     Py_ssize_t n_positions;

@@ -13,6 +13,9 @@ enum { MOST_ATTEMPTS = 16 }; /* to raise an exception inside a frame */
 
 enum { LOOP_DECLINES = 64 };
 
+/* So often in a row an entry for whole calls may decline: each of these calls runs twice. */
+enum { MOST_WHOLE_DECLINED = 256 };
+
 /*
  * Whether the session is told that an entry declined. One that runs a loop does so at each loop's
  * end: of those every so many, and only while it does hardly anything else.
@@ -47,9 +50,14 @@ take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject 
     if (fits > 0) {
         entry->hits++;
         outcome = entry_run(entry, registers, result, &next);
+        cache->whole_declined = outcome == RUN_DECLINED ? cache->whole_declined + 1 : 0;
         if (outcome == RUN_DECLINED) {
             entry->declined++;
             registers_drop_appended(registers);
+        }
+        if (cache->whole_declined >= MOST_WHOLE_DECLINED && cache->whole_call == entry) {
+            Py_CLEAR(cache->whole_call);
+            cache->whole_declined = 0;
         }
     }
     else if (is_for && cache->whole_call_after > 0 && --cache->whole_call_after == 0) {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -137,6 +138,21 @@ def test_each_order_of_magnitude_is_tried() -> None:
     assert calls.decide("compiled", 3100, OTHER)
     assert not calls.ran_whole(large)
     assert calls.ran_whole(X)
+
+
+def test_machine_code_that_declines_every_call_is_given_up() -> None:
+    """What it doubts runs by the graphs as well: such a call takes as long as two."""
+    calls = Calls(normed, X)
+    calls.decide("compiled", 1000)
+    calls.call_until_made()
+    calls.decide("compiled", 500)
+    entry, zeros = calls.cache.whole_call, np.zeros(10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2000):
+            assert np.isnan(calls.compiled(zeros)).all()
+    assert entry.declined >= 256
+    assert calls.cache.whole_call is None
 
 
 def test_functions_that_are_no_nest_stay_graphs() -> None:
