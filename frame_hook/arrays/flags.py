@@ -51,6 +51,8 @@ def _c_or_f(trace: Trace, array: Array) -> bool:
 def _writeable(trace: Trace, array: Array) -> bool:
     """Whether an array may be written: a view is what it is a view of."""
     buffer = array.buffer
+    if any(dict(attributes).get("warns") for _, attributes in array.path):
+        raise GraphBreak("attribute", "flags of what numpy.broadcast_arrays gives")
     if is_read_only(array):
         return False
     if buffer.source is None or buffer.value is None:

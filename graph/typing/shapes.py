@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from ufuse.graph.size import Size, multiply
 from ufuse.graph.types import ArrayType, Span, c_order
@@ -169,36 +170,81 @@ def indexed(type_: ArrayType, index: Index) -> ArrayType:
         a for a, e in enumerate(entries) if isinstance(e, Span) and e.step < 0 and e.length != 1
     }
     order: tuple[int, ...] | None = None
-    turned: tuple[int, ...] | None = None
+    steps: tuple[int, ...] | None = None
     if len(shape) <= 1:
         order = c_order(len(shape))
     elif type_.order is not None and not back:
         order = (*[place[a] for a in type_.order if a in place], *fresh)
     else:
-        turned = _turned(type_, back, place, fresh)
+        steps = steps_between(tuple(shape), _indexed_steps(type_, index))
     contiguous = _stays_contiguous(type_, entries)
     return canonical(
-        ArrayType(type_.dtype, tuple(shape), order, contiguous, device=type_.device, turned=turned)
+        ArrayType(type_.dtype, tuple(shape), order, contiguous, device=type_.device, steps=steps)
     )
 
 
-def _turned(
-    type_: ArrayType, back: set[int], place: dict[int, int], fresh: list[int]
-) -> tuple[int, ...] | None:
-    """The axes of a view by the size of their steps, where `back` are those of the array that it turns.
+# Steps: law: along an axis that is n times as long as another one's reach they are in another level, a power of APART.
 
-    None where none goes backwards any more: whether there are gaps is no longer known.
-    """
-    steps = type_.turned if type_.order is None else type_.order
-    if steps is None:
+APART = 1000
+
+
+def steps_of(type_: ArrayType) -> tuple[int, ...] | None:
+    """Strides that compare as those of an array do; None where that is not known."""
+    if type_.order is None:
+        return type_.steps
+    steps = [0] * type_.ndim
+    for level, axis in enumerate(reversed(type_.order)):
+        steps[axis] = APART**level
+    return tuple(steps)
+
+
+def _level(step: int) -> int:
+    """Which power of `APART` a step is in."""
+    level, step = 0, abs(step)
+    while step >= APART:
+        level, step = level + 1, step // APART
+    return level
+
+
+def _indexed_steps(type_: ArrayType, index: Index) -> list[int | None]:
+    """The steps of a view; None for one that may be as long as one of another level."""
+    known = steps_of(type_)
+    given: Iterator[int | None] = iter([None] * type_.ndim if known is None else known)
+    steps: list[int | None] = []
+    for entry in index:
+        if entry is None:
+            steps.append(0)
+            continue
+        step = next(given)
+        if isinstance(entry, Span):
+            is_far = step is not None and _level(step * entry.step) != _level(step)
+            steps.append(None if step is None or is_far else step * entry.step)
+    return steps
+
+
+def steps_between(shape: Shape, steps: Sequence[int | None]) -> tuple[int, ...] | None:
+    """Steps, the levels without gaps; None where it is not known that they leave some in memory, or repeat elements."""
+    known = [step for step in steps if step is not None]
+    wide = [pair for pair in zip(known, shape, strict=False) if pair[1] != 1]
+    if len(known) < len(steps) or 0 in shape or not (_turns(wide) or _overlaps(wide)):
         return None
-    axes = []
-    for step in steps:
-        axis, is_back = (~step, True) if step < 0 else (step, False)
-        if axis in place:
-            goes_back = is_back is not (axis in back) and type_.shape[axis] != 1
-            axes.append(~place[axis] if goes_back else place[axis])
-    return (*axes, *fresh) if any(axis < 0 for axis in axes) else None
+    levels = sorted({_level(step) for step in known if step})
+    lower = {level: APART ** (level - levels.index(level)) for level in levels}
+    return tuple(step // lower[_level(step)] if step else 0 for step in known)
+
+
+def _turns(wide: Sequence[tuple[int, Size]]) -> bool:
+    """Whether an axis of several elements goes backwards, or nowhere."""
+    return any(step <= 0 for step, _ in wide)
+
+
+def _overlaps(wide: Sequence[tuple[int, Size]]) -> bool:
+    """Whether an axis steps over fewer or more elements than the next faster one of its level has."""
+    ordered = sorted(wide, key=lambda pair: pair[0])
+    return any(
+        _level(step) == _level(slower) and isinstance(length, int) and slower != step * length
+        for (step, length), (slower, _) in pairwise(ordered)
+    ) or len({step for step, _ in wide}) < len(wide)
 
 
 def part(type_: ArrayType) -> ArrayType:
@@ -236,16 +282,12 @@ def transposed(type_: ArrayType, axes: Sequence[int]) -> ArrayType:
         raise CannotInfer(f"axes {tuple(axes)} do not permute {type_.ndim} axes")
     shape = tuple(type_.shape[axis] for axis in axes)
     places = tuple(axes)
-    order = turned = None
+    order = steps = None
     if type_.order is not None:
         order = tuple(map(places.index, type_.order))
-    if type_.turned is not None:
-        turned = tuple(
-            ~places.index(~axis) if axis < 0 else places.index(axis) for axis in type_.turned
-        )
-    return ArrayType(
-        type_.dtype, shape, order, type_.contiguous, device=type_.device, turned=turned
-    )
+    if type_.steps is not None:
+        steps = tuple(type_.steps[axis] for axis in axes)
+    return ArrayType(type_.dtype, shape, order, type_.contiguous, device=type_.device, steps=steps)
 
 
 def count(shape: Shape) -> Size:
