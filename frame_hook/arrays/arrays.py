@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.arrays import flags
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.trace.draft import OneArray, computation
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -35,7 +37,7 @@ from ufuse.graph.typing import infer
 from ufuse.graph.typing.calls import makes_length, may_fail, takes_output
 from ufuse.graph.typing.device_calls import DEVICE_METHOD
 from ufuse.graph.typing.sample import NUMBERS
-from ufuse.graph.typing.shapes import is_c_like
+from ufuse.graph.typing.shapes import is_c_like, joined_axes
 
 OWNERS = (Kind.MAP, Kind.CREATE, Kind.REDUCE)  # nodes whose results have memory of their own
 WARN_OF_NOTHING = frozenset(
@@ -571,7 +573,7 @@ def reshape(trace: Trace, array: OneArray, shape: Sequence[Symbol]) -> Symbol:
     try:
         infer.result_type(ops.RESHAPE, (array.type,), {"shape": final}, trace.sizes)
     except infer.CannotInfer as refusal:
-        if str(refusal) != "this reshape copies":
+        if str(refusal) != "this reshape copies" and not _is_copied(trace, array, final):
             raise GraphBreak("layout", f"a reshape ({refusal})") from None
         if isinstance(array, DeviceArray):
             return reshaped_copy(trace, array, final, "reshape")
@@ -580,6 +582,19 @@ def reshape(trace: Trace, array: OneArray, shape: Sequence[Symbol]) -> Symbol:
         assert isinstance(fresh, type(array))
         return trace.graph.view(fresh, ops.RESHAPE, {"shape": final})
     return trace.graph.view(array, ops.RESHAPE, {"shape": final})
+
+
+def _is_copied(trace: Trace, array: OneArray, shape: tuple[Size, ...]) -> bool:
+    """Whether NumPy surely copies where several axes of a view become one: they do not follow each other in memory."""
+    kind, strides = array.type, flags.strides_of(array)
+    old, new = joined_axes(kind, shape, trace.sizes)
+    if strides is None or len(new) != 1 or isinstance(array, DeviceArray):
+        return False
+    decide = trace.sizes.decide
+    return all(decide("ge", kind.shape[axis], 2) for axis in old) and any(
+        not decide("eq", strides[slow], size.multiply(strides[fast], kind.shape[fast]))
+        for slow, fast in pairwise(old)
+    )
 
 
 def reshaped_copy(trace: Trace, array: DeviceArray, shape: tuple[Size, ...], method: str) -> Symbol:
@@ -604,8 +619,8 @@ def ravel(trace: Trace, array: Array) -> Symbol:
     """`array.ravel()`: a view of what is C-contiguous, else a flat copy."""
     if is_c_like(array.type):
         return reshape(trace, array, [Constant(-1)])
-    if array.path or array.type.order is None:
-        raise GraphBreak("layout", "ravel of an array with unknown strides")
+    if flags.lies_so(trace, array, "C", "ravel"):
+        raise GraphBreak("layout", "ravel of an array that is contiguous by its lengths")
     return call_whole(trace, "numpy.ndarray.flatten", (array,))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from ufuse.frame_hook.trace.inputs import WRITE_FLAGS, WRITEABLE
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import AnyArray, Array, Constant, Symbol, is_read_only
 from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.size import Size, multiply
+from ufuse.graph.types import ArrayType, Span, c_order
+from ufuse.graph.typing.infer import view_through
 from ufuse.graph.typing.shapes import is_c_like, is_f_like
 
 
@@ -27,9 +30,62 @@ def lies_so(trace: Trace, array: AnyArray, order: str, what: str) -> bool:
         return True
     decide = trace.sizes.decide
     # of axes of length 0 and 1 the strides do not matter
-    if kind.order is None or not all(n == 1 or decide("ge", n, 2) for n in kind.shape):
+    if not all(n == 1 or decide("ge", n, 2) for n in kind.shape):
         raise GraphBreak("layout", f"{what} of an array with unusual strides")
-    return is_c_like(kind) if order == "C" else is_f_like(kind)
+    if kind.steps is not None:
+        return False
+    if kind.order is not None:
+        if is_c_like(kind) if order == "C" else is_f_like(kind):
+            return True
+        if all(name == "transpose" for name, _ in array.path) or kind.contiguous:
+            return False
+    strides = strides_of(array)
+    if strides is None:
+        raise GraphBreak("layout", f"{what} of an array with unusual strides")
+    expected: Size = 1
+    pairs = list(zip(strides, kind.shape, strict=True))
+    for stride, length in reversed(pairs) if order == "C" else pairs:
+        if length != 1:
+            if not decide("eq", stride, expected):
+                return False
+            expected = multiply(expected, length)
+    return True
+
+
+def strides_of(array: AnyArray) -> list[Size] | None:
+    """How many elements lie from one to the next along each axis, of a view of what fills its memory; or None."""
+    root = array.buffer.root.type
+    assert isinstance(root, ArrayType)
+    if root.order is None or not root.contiguous:
+        return None
+    strides: list[Size] = _filling(root.shape, root.order)
+    for place, (name, given) in enumerate(array.path):
+        attributes = dict(given)
+        if name == "index":
+            left = iter(strides)
+            strides = []
+            for entry in attributes["index"]:
+                stride = 0 if entry is None else next(left)
+                if entry is None or isinstance(entry, Span):
+                    strides.append(multiply(stride, entry.step) if entry else 0)
+        elif name == "transpose":
+            strides = [strides[axis] for axis in attributes["axes"]]
+        elif name == "part":
+            strides = [multiply(stride, 2) for stride in strides]
+        elif name == "reshape" and is_c_like(view_through(root, array.path[:place])):
+            strides = _filling(attributes["shape"], c_order(len(attributes["shape"])))
+        elif name != "retype":
+            return None
+    return strides
+
+
+def _filling(shape: Sequence[Size], order: Sequence[int]) -> list[Size]:
+    """The strides of what fills memory, in elements."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step = multiply(step, shape[axis])
+    return strides
 
 
 def _c_contiguous(trace: Trace, array: Array) -> bool:

@@ -176,7 +176,8 @@ def indexed(type_: ArrayType, index: Index) -> ArrayType:
     elif type_.order is not None and not back:
         order = (*[place[a] for a in type_.order if a in place], *fresh)
     else:
-        steps = steps_between(tuple(shape), _indexed_steps(type_, index))
+        given = _indexed_steps(type_, index)
+        steps, order = steps_between(tuple(shape), given), _order_of(tuple(shape), given)
     contiguous = _stays_contiguous(type_, entries)
     return canonical(
         ArrayType(type_.dtype, tuple(shape), order, contiguous, device=type_.device, steps=steps)
@@ -220,6 +221,15 @@ def _indexed_steps(type_: ArrayType, index: Index) -> list[int | None]:
             is_far = step is not None and _level(step * entry.step) != _level(step)
             steps.append(None if step is None or is_far else step * entry.step)
     return steps
+
+
+def _order_of(shape: Shape, steps: Sequence[int | None]) -> tuple[int, ...] | None:
+    """The memory order of a view whose axes surely lie in one another; it may have gaps."""
+    known = [step for step in steps if step is not None and step > 0]
+    levels = set(map(_level, known))
+    if len(known) < len(shape) or len(levels) < len(shape) or {0, 1} & set(shape):
+        return None
+    return tuple(sorted(range(len(shape)), key=lambda axis: -known[axis]))
 
 
 def steps_between(shape: Shape, steps: Sequence[int | None]) -> tuple[int, ...] | None:
@@ -309,11 +319,13 @@ def reshaped(type_: ArrayType, shape: Shape, facts: Facts) -> ArrayType | None:
         raise CannotInfer(f"{count(type_.shape)} elements are reshaped to {count(shape)}")
     if is_c_like(type_):
         return ArrayType(type_.dtype, shape, c_order(len(shape)), device=type_.device)
+    new = [axis for axis in range(len(shape)) if shape[axis] != 1]
     if type_.order is None and type_.ndim > 1:
+        if len(new) == 1 and _is_apart(type_):
+            return None
         raise CannotInfer("the memory order of a reshaped array is not known")
     order = type_.order if type_.order is not None else c_order(type_.ndim)
     old = [axis for axis in range(type_.ndim) if type_.shape[axis] != 1]
-    new = [axis for axis in range(len(shape)) if shape[axis] != 1]
     if takes := _divided(type_.shape, shape, old, new):
         return _with_axes(type_, shape, order, takes)
     head, tail = _common(type_, shape, old, new, facts)
@@ -329,6 +341,23 @@ def reshaped(type_: ArrayType, shape: Shape, facts: Facts) -> ArrayType | None:
     if middle_old:
         takes[middle_old[0]] = middle_new
     return _with_axes(type_, shape, order, takes)
+
+
+def _is_apart(type_: ArrayType) -> bool:
+    """Whether an axis is surely not stepped over by the one before it as one axis would be."""
+    steps = [s for s, n in zip(type_.steps or (), type_.shape, strict=False) if n != 1]
+    return any(
+        (slow > 0) - (slow < 0) != (fast > 0) - (fast < 0) or 0 < abs(slow) <= abs(fast)
+        for slow, fast in pairwise(steps)
+    )
+
+
+def joined_axes(type_: ArrayType, shape: Shape, facts: Facts) -> tuple[list[int], list[int]]:
+    """Which axes a reshape joins, and which it makes of them; those before and behind stay as they are."""
+    old = [axis for axis in range(type_.ndim) if type_.shape[axis] != 1]
+    new = [axis for axis in range(len(shape)) if shape[axis] != 1]
+    head, tail = _common(type_, shape, old, new, facts)
+    return old[head : len(old) - tail], new[head : len(new) - tail]
 
 
 Takes = dict[int, list[int]]  # axis of an array -> axes of its view, slowest first
