@@ -455,6 +455,8 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
             return Constant(kind.dtype.itemsize)
         case "nbytes":
             return integer(trace, size.multiply(total(kind.shape), kind.dtype.itemsize))
+        case "strides":
+            return _strides(trace, array)
         case "T":
             return transpose(trace, array, tuple(reversed(range(kind.ndim))))
         case "real" if kind.dtype.kind != "c":
@@ -469,6 +471,15 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
     if found is classes.ABSENT:
         raise classes.missing(np.ndarray, name)
     raise GraphBreak("attribute", f"{name} of an array")
+
+
+def _strides(trace: Trace, array: Array) -> Symbol:
+    """`array.strides`, of what lies in memory that is filled; those of axes of length 1 may be anything."""
+    steps, shape = flags.strides_of(array), array.type.shape
+    if steps is None or not all(n != 1 and trace.sizes.decide("ge", n, 2) for n in shape):
+        raise GraphBreak("attribute", "strides of an array")
+    itemsize = array.type.dtype.itemsize
+    return Tuple(tuple(integer(trace, size.multiply(step, itemsize)) for step in steps))
 
 
 def _base(trace: Trace, array: Array) -> Symbol:
@@ -506,6 +517,8 @@ def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
                 return Constant(kind.dtype)
             case "real" if kind.dtype.kind != "c":
                 return number
+            case "real" | "imag" if kind.dtype.kind == "c":
+                return call_whole(trace, f"numpy.{name}", (number,))
         if callable(getattr(kind.dtype.type, name, None)):
             return ArrayMethod(number, name)
         owner: type = kind.dtype.type

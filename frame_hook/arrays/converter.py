@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.arrays.arrays import total
 from ufuse.frame_hook.arrays.making import shape_argument
 from ufuse.frame_hook.arrays.reductions import array_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -46,6 +47,10 @@ class Broadcast(StandIn):
     def __init__(self, *shape: int) -> None:
         self.shape = shape
 
+
+MOST_REPEATED = (
+    2**28
+)  # elements of a view that may be larger than memory, which copies of it may not
 
 # The code that asks what `np.broadcast` gives for its shape, or not even that.
 SHAPING = (np.cross._implementation.__code__, np.array_equiv._implementation.__code__)  # type: ignore[attr-defined]
@@ -105,6 +110,8 @@ def _repeated(trace: Trace, array: Array, shape: tuple[Size, ...], *, warns: boo
     for length in shape:
         if length != 1 and not trace.sizes.decide("gt", length, 1):
             raise GraphBreak("numpy-call", "elements repeated once, or never,")
+    if trace.sizes.decide("gt", total(shape), MOST_REPEATED):
+        raise GraphBreak("numpy-call", "elements repeated so often that no copy may have room")
     attributes = {"shape": shape, "warns": True} if warns else {"shape": shape}
     return trace.graph.view(array, ops.BROADCAST, attributes)
 

@@ -202,6 +202,11 @@ def _on_diagonal(call: Call) -> Shape:
     return (source[0] + abs(offset),) * 2
 
 
+def _identity(call: Call) -> Shape:
+    """`np.eye(N)`: as many columns as rows."""
+    return (call.size(0, "N"),) * 2
+
+
 def _triangle(call: Call) -> list[Shape]:
     """Rows and columns of the places in one half of a matrix."""
     for place, name in enumerate(("n", "k", "m")):
@@ -233,6 +238,7 @@ ARRANGING: dict[str, Rule] = {
     "numpy.unpackbits":        Rule(_bits),
     "numpy.vander":            Rule(_powers),
     "numpy.diag":              Rule(_on_diagonal, counts=(1, 2), counted=0),
+    "numpy.eye":               Rule(_identity, counts=(0, 1)),
     "numpy.tril_indices":      Rule(_triangle, makes=True, counts=(0, 3), counted=3),
     "numpy.triu_indices":      Rule(_triangle, makes=True, counts=(0, 3), counted=3),
 }
