@@ -29,6 +29,8 @@ USES = [
     "np.ascontiguousarray({})", "np.copy({})", "np.where({} > 0, {}, 0)", "np.concatenate([{}, {}])", "{}.max(axis=(0, 1))",
     "np.median({}, axis=0)", "np.sort({}, axis=0)", "np.log(np.abs({}) + 1)", "np.stack([{}, {}])", "{}.mean(axis=-1)",
     "np.power(np.abs({}), 1.5)", "np.take({}, [0, 0], axis=0)", "{}.prod(axis=0)", "np.ravel({})", "{}.reshape(-1)", "np.zeros_like({})",
+    "{} + y", "np.where(y > 0, {}, y)", "np.exp({}) * y", "np.power(np.abs(y), {})", "np.sin({}) * y - {}", "np.maximum({}, y.T)", "y * 2 - {} * x",
+    "np.hypot({}, x)", "({} > y) & (x > {})", "np.float32(2) * {} + y", "y / {}",
 ]  # fmt: skip
 
 
