@@ -604,7 +604,8 @@ def _is_copied(trace: Trace, array: OneArray, shape: tuple[Size, ...]) -> bool:
     if strides is None or len(new) != 1 or isinstance(array, DeviceArray):
         return False
     decide = trace.sizes.decide
-    return all(decide("ge", kind.shape[axis], 2) for axis in old) and any(
+    is_wide = all(decide("ge", length, 1) for length in kind.shape)
+    return (is_wide and all(decide("ge", kind.shape[axis], 2) for axis in old)) and any(
         not decide("eq", strides[slow], size.multiply(strides[fast], kind.shape[fast]))
         for slow, fast in pairwise(old)
     )

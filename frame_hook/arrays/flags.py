@@ -12,9 +12,9 @@ from ufuse.frame_hook.trace.inputs import WRITE_FLAGS, WRITEABLE
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import AnyArray, Array, Constant, Symbol, is_read_only
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph.size import Size, multiply
+from ufuse.graph.size import Size, add, multiply
 from ufuse.graph.types import ArrayType, Span, c_order
-from ufuse.graph.typing.infer import view_through
+from ufuse.graph.typing.infer import VIEW_RULES, view_through
 from ufuse.graph.typing.shapes import is_c_like, is_f_like
 
 
@@ -58,9 +58,11 @@ def strides_of(array: AnyArray) -> list[Size] | None:
     assert isinstance(root, ArrayType)
     if root.order is None or not root.contiguous:
         return None
-    strides: list[Size] = _filling(root.shape, root.order)
-    for place, (name, given) in enumerate(array.path):
-        attributes = dict(given)
+    strides, kind = _filling(root.shape, root.order), root
+    for name, given in array.path:
+        attributes, before = dict(given), kind
+        if name in VIEW_RULES:
+            kind = view_through(before, [(name, attributes)])
         if name == "index":
             left = iter(strides)
             strides = []
@@ -70,18 +72,27 @@ def strides_of(array: AnyArray) -> list[Size] | None:
                     strides.append(multiply(stride, entry.step) if entry else 0)
         elif name == "transpose":
             strides = [strides[axis] for axis in attributes["axes"]]
+        elif name == "diagonal":
+            pair = attributes["axes"]
+            both = add(*(strides[axis] for axis in pair))
+            strides = [*(s for axis, s in enumerate(strides) if axis not in pair), both]
         elif name == "part":
             strides = [multiply(stride, 2) for stride in strides]
-        elif name == "reshape" and is_c_like(view_through(root, array.path[:place])):
+        elif name == "reshape" and is_c_like(before):
             strides = _filling(attributes["shape"], c_order(len(attributes["shape"])))
-        elif name != "retype":
+        elif name == "retype":
+            parts = before.dtype.itemsize // kind.dtype.itemsize
+            if parts > 1:
+                strides = [*(multiply(stride, parts) for stride in strides[:-1]), 1]
+        else:
             return None
     return strides
 
 
 def _filling(shape: Sequence[Size], order: Sequence[int]) -> list[Size]:
     """The strides of what fills memory, in elements."""
-    strides, step = [0] * len(shape), 1
+    strides: list[Size] = [0] * len(shape)
+    step: Size = 1
     for axis in reversed(order):
         strides[axis] = step
         step = multiply(step, shape[axis])

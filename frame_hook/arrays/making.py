@@ -490,7 +490,7 @@ def _view(
     dtype: Symbol | None = None,
     type: Symbol | None = None,  # noqa: A002  NumPy's name
 ) -> Symbol:
-    """`a.view(dtype)`, where the elements keep their size."""
+    """`a.view(dtype)`, where elements keep their size, or are several in the place of one."""
     array = array_argument(interpreter, a, "view")
     found = array.type.dtype if dtype is None else dtype_argument(interpreter, dtype)
     if type is not None or found is None:

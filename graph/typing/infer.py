@@ -14,6 +14,7 @@ import numpy as np
 
 from ufuse.graph import ops, signals
 from ufuse.graph.ops import Kind, Op
+from ufuse.graph.size import multiply
 from ufuse.graph.types import (
     ArrayType,
     NothingType,
@@ -334,11 +335,15 @@ def _retype(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: 
     type_, dtype = _array(inputs[0]), checked_dtype(attributes["dtype"])
     if type_.scalar:
         raise CannotInfer("a NumPy scalar has no views")
-    if dtype.itemsize != checked_dtype(type_.dtype).itemsize:
-        raise CannotInfer("a view as elements of another size has another shape")
     if dtype.kind == "b" and type_.dtype.kind != "b":
         raise CannotInfer("bytes that are seen as bools may be neither 0 nor 1")
-    return replace(type_, dtype=dtype)
+    if dtype.itemsize == checked_dtype(type_.dtype).itemsize:
+        return replace(type_, dtype=dtype)
+    parts, rest = divmod(type_.dtype.itemsize, dtype.itemsize)
+    if rest or type_.device or not is_c_like(type_) or {0, 1} & set(type_.shape) or not type_.ndim:
+        raise CannotInfer("a view as elements of another size has another shape")
+    shape = (*type_.shape[:-1], multiply(type_.shape[-1], parts))
+    return ArrayType(dtype, shape, c_order(type_.ndim))
 
 
 def _broadcast(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:

@@ -381,6 +381,45 @@ def odd_windows(x, y, a):
     return found
 
 
+@PROGRAMS.whole(lambda: (np.exp(1j * np.arange(6.0)), np.arange(12.0).reshape(3, 4), np.arange(6)))
+def smaller_elements(z, a, i):
+    pairs, bytes_of = z.view(float), a.view(np.uint8)
+    made = (z * 2).view("f8").reshape(-1, 2)
+    before = pairs.sum(), bytes_of.sum(axis=1), bytes_of
+    z[1] = 7 - 2j
+    pairs[0] = 3.0
+    return (
+        before, pairs, z, made, made[:, 0] - made[:, 1], i.view(np.int32)[::2], i.view("i2").reshape(6, 4), a.view("f4") * 2,
+        z[2:].view(float) + 1, pairs.flags.c_contiguous, a.view("u4").strides, a[1:].view("u2").ravel(), z.reshape(2, 3).view(float).T,
+    )  # fmt: skip
+
+
+@PROGRAMS.either(
+    lambda: (np.exp(1j * np.arange(6.0)), np.arange(12.0).reshape(3, 4), np.ones((4, 1)))
+)
+def smaller_elements_otherwise(z, a, one):
+    found = [
+        a.view(complex),
+        one.view("f4"),
+        a[:0].view("f4"),
+        a[1].view("u1").view(np.int16),
+        np.array(2.5).reshape(1).view("u1"),
+    ]
+    for array, dtype in (
+        (a.T, "f4"),
+        (z[::2], float),
+        (a[:, :3], "c16"),
+        (np.array(2.5), "u1"),
+        (a[:, :2], "f4"),
+        (z, "bool"),
+    ):
+        try:
+            found.append(array.view(dtype).sum())
+        except (ValueError, TypeError) as error:
+            found.append(str(error))
+    return found
+
+
 def tables():
     """A table, one in Fortran order, three of these together, and a part of a table."""
     a, t = np.arange(20.0).reshape(4, 5), np.sin(np.arange(24.0)).reshape(2, 3, 4)
@@ -392,6 +431,7 @@ def parts_in_a_row(a, f, t, part, k, n):
     return (
         a[1:3, k:4].ravel(), a.T.ravel(), a[:, :k].reshape(-1), np.ravel(a[::2]), t[:, :k, 1:].reshape(2, -1), t[0, :, :k].ravel(),
         t[:, k - 1 :].reshape(-1), t.transpose(1, 0, 2).reshape(3, -1), f.ravel(), f[1:].ravel(), f.T.ravel(), a[:k].ravel(), t[:, 0].ravel(),
+        np.diag(a[:, :4]).ravel(), t.diagonal().reshape(-1), np.diagflat(np.diag(t[0])), np.real(np.fft.fft(a[0])), np.imag(np.fft.fft(a[0])), np.real(t[0] + 1j)[0],
         a[:, ::-1].ravel(), np.broadcast_to(a[0], a.shape).reshape(-1),
     )  # fmt: skip
 
