@@ -103,6 +103,7 @@ def quantile(call: Call) -> Shape:
     if wanted is None or call.constant(4, "overwrite_input", default=False):
         raise CannotInfer(f"{call.name} with overwrite_input=")
     call.argument(5, "method")
+    call.argument(BY_NAME, "weights")
     kept = bool(call.constant(6, "keepdims", default=False))
     axis = call.constant(2, "axis")
     return (*nested_shape(wanted, call.name, call.facts), *reduced(call.shape(0, "a"), axis, kept))

@@ -129,13 +129,15 @@ def _counts(call: Call) -> Shape:
     return (call.made(),)
 
 
-def _of_sets(call: Call) -> Shape:
-    """What two vectors have in common, and the like."""
+def _of_sets(call: Call) -> Shape | list[Shape]:
+    """What two vectors have in common, and the like; where these are in each may come behind."""
     for place, name in enumerate(("ar1", "ar2")):
         if not _is_list_of_numbers(call.argument(place, name)):
             if len(call.shape(place, name)) != 1:
                 raise CannotInfer(f"{call.name} of more than vectors")
-    return (call.made(),)
+    found = (call.made(),)
+    is_asked = call.name == "numpy.intersect1d" and call.constant(3, "return_indices", False)
+    return [found] * 3 if is_asked else found
 
 
 def _is_list_of_numbers(argument: Argument | None) -> bool:

@@ -355,6 +355,8 @@ def several_places(x, w, a, t, i, j, labels):
         np.vdot(z, z).real, z[0].real + 1, z.sum().imag, z.astype("c8").sum().real, (z[1].real, z[1].imag),
         np.average(x, weights=w, returned=True), np.average(a, axis=0, returned=True), np.average(x, returned=True),
         np.average(a, axis=1, weights=np.arange(1, 6), returned=True), x.compress(w > 1), x.compress(x > 0, axis=0),
+        np.insert(x, [1, 3], 0.0), np.insert(x, (0, 0, 2), [1, 2, 3]), np.insert(x, [2], w), np.insert(i, -1, 7), np.quantile(x, 0.5, weights=w, method="inverted_cdf"),
+        np.quantile(a, [0.2, 0.7], axis=1, weights=w[:5], method="inverted_cdf"), np.intersect1d(i, labels, return_indices=True),
         np.diagflat(x), np.diagflat(a), np.diagflat(x, 1), np.diagflat([1, 2]), np.diagflat(x, k=-2),
     )  # fmt: skip
 
@@ -377,6 +379,8 @@ def several_places_otherwise(x, w, a, t, i, j, labels):
     ]
     for call in (
         lambda: np.partition(x, [1, 30]), lambda: np.fft.fftn(t, axes=(5,)), lambda: np.average(x, weights=x - x, returned=True),
+        lambda: np.insert(x, [1, 30], 0.0), lambda: np.insert(x, [1, 2], [1, 2, 3]), lambda: np.insert(x, [], 1.0), lambda: np.insert(a, [0, 1], 2, axis=1),
+        lambda: np.quantile(x, 0.5, weights=-w, method="inverted_cdf"), lambda: np.quantile(x, 0.5, weights=w),
         lambda: np.unique(i, axis=2), lambda: np.partition(x, [0.5]), lambda: np.fft.rfft2(t, axes=()),
     ):  # fmt: skip
         try:
