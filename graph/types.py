@@ -18,7 +18,8 @@ class ArrayType:
     Fortran order. `contiguous` says that the elements fill their memory in that order without gaps.
     `order` is None where it is not known (negative, zero or equal strides): such an array may be read, but a
     result that takes its layout from it is not predicted, unless `steps` are known: strides that compare with 0 and
-    with one another as those of the array do, which then has gaps, goes backwards, or repeats elements.
+    with one another as those of the array do, which then has gaps, goes backwards, or repeats elements. A vector that
+    does has them beside its order.
     `device` is where the elements are: "" the host's memory, "cuda" that of the current CUDA device, whose arrays
     are CuPy's.
     """

@@ -75,7 +75,7 @@ def parse_type(text: str) -> Type:
     if "?" in found[4]:
         order = None
     elif "steps" in found[4]:
-        order, steps = None, numbers
+        order, steps = (0,) if len(shape) == 1 else None, numbers
     elif found[4]:
         order = numbers
     return ArrayType(

@@ -362,7 +362,7 @@ def _broadcast(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, fact
         return ArrayType(type_.dtype, shape, None, contiguous=False, device=type_.device)
     own = (1,) * missing + type_.shape
     if len(shape) == 1:
-        return ArrayType(type_.dtype, shape, (0,), contiguous=own == shape and type_.contiguous)
+        return ArrayType(type_.dtype, shape, (0,), contiguous=False, steps=(0,))
     if own == shape and type_.contiguous:
         return indexed(type_, (*[None] * missing, *[Span(0, length) for length in type_.shape]))
     steps = [0] * missing + list(steps_of(type_) or (None,) * type_.ndim)

@@ -171,8 +171,12 @@ def indexed(type_: ArrayType, index: Index) -> ArrayType:
     }
     order: tuple[int, ...] | None = None
     steps: tuple[int, ...] | None = None
-    if len(shape) <= 1:
+    if not shape or (len(shape) == 1 and type_.device):
         order = c_order(len(shape))
+    elif len(shape) == 1:
+        (step,) = _indexed_steps(type_, index)
+        order = None if step is None else (0,)
+        steps = steps_between(tuple(shape), (step,))
     elif type_.order is not None and not back:
         order = (*[place[a] for a in type_.order if a in place], *fresh)
     else:
@@ -191,7 +195,7 @@ APART = 1000
 
 def steps_of(type_: ArrayType) -> tuple[int, ...] | None:
     """Strides that compare as those of an array do; None where that is not known."""
-    if type_.order is None:
+    if type_.order is None or type_.steps is not None:
         return type_.steps
     steps = [0] * type_.ndim
     for level, axis in enumerate(reversed(type_.order)):
@@ -261,7 +265,10 @@ def part(type_: ArrayType) -> ArrayType:
     """The view of the real, or of the imaginary parts of complex numbers."""
     dtype = type_.dtype.type(0).real.dtype
     contiguous = _stays_contiguous(type_, [Span(0, length, 2) for length in type_.shape])
-    return canonical(ArrayType(dtype, type_.shape, type_.order, contiguous, device=type_.device))
+    order, steps = type_.order, type_.steps
+    return canonical(
+        ArrayType(dtype, type_.shape, order, contiguous, device=type_.device, steps=steps)
+    )
 
 
 def _stays_contiguous(type_: ArrayType, entries: Sequence[Size | Span]) -> bool:
@@ -387,6 +394,11 @@ def _with_axes(type_: ArrayType, shape: Shape, order: tuple[int, ...], takes: Ta
     if len(view_order) != len(shape):
         raise CannotInfer("it is not known whether this reshape copies")
     order = tuple(view_order)
+    if type_.steps is not None:  # of a vector: they go on backwards, or nowhere
+        lengths = enumerate(reversed(order))
+        levels = {axis: type_.steps[0] * APART**level for level, axis in lengths}
+        steps = steps_between(shape, [levels[axis] for axis in range(len(shape))])
+        return ArrayType(type_.dtype, shape, None, contiguous=False, steps=steps)
     return canonical(ArrayType(type_.dtype, shape, order, type_.contiguous, device=type_.device))
 
 

@@ -18,6 +18,8 @@ VIEWS = [
     "np.broadcast_arrays({0}[:1], {0})[0]", "np.broadcast_to({0}.T[:1], {0}.T.shape)", "np.broadcast_to(2.5, {0}.shape)",
     "windows({0}, 2, axis=0)", "windows({0}, 2, axis=-1)", "windows({0}, (2, 2), axis=(0, -1))", "windows({0}.T, 2, axis=0)",
     "np.broadcast_to({0}[:, None], ({0}.shape[0], 4, *{0}.shape[1:]))",
+    "windows({0}.ravel()[::-1], 2)", "np.broadcast_to({0}.ravel()[::-1], (2, {0}.size))", "{0}.ravel()[::-1].reshape({0}.shape)", "{0}.ravel()[::-2]",
+    "np.broadcast_to({0}.ravel()[:1], ({0}.size,))", "windows({0}.ravel()[::2], 2)",
 ]  # fmt: skip
 TURNS = [
     "{}", "{}", "{}", "{}.T", "{}[::-1]", "{}[..., ::-1]", "{}[::2]", "{}[..., ::2]", "{}[1:]", "{}[None]", "{}[..., 0]",
