@@ -518,7 +518,7 @@ def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
             case "real" if kind.dtype.kind != "c":
                 return number
             case "real" | "imag" if kind.dtype.kind == "c":
-                return call_whole(trace, f"numpy.{name}", (number,))
+                return call_whole(trace, f"numpy.{name}._implementation", (number,))
         if callable(getattr(kind.dtype.type, name, None)):
             return ArrayMethod(number, name)
         owner: type = kind.dtype.type

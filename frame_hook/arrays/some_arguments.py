@@ -108,19 +108,6 @@ def _eye(interpreter: Interpreter, /, N: Symbol, *arguments: Symbol, **keywords:
     return _whole(interpreter, "numpy.eye", arrays.integer(trace, length), **keywords)
 
 
-def _part(function: Any) -> Rule:
-    """The rule of `np.real` or `np.imag`: NumPy's own code; a graph calls it for one of NumPy's numbers alone."""
-
-    def rule(interpreter: Interpreter, /, val: Symbol) -> Symbol:
-        return interpreter.call(Constant(function._implementation), (val,))
-
-    return rule
-
-
-rule_for(np.real)(_part(np.real))
-rule_for(np.imag)(_part(np.imag))
-
-
 @rule_for(np.diagflat)
 def _diagflat(interpreter: Interpreter, /, v: Symbol, k: Symbol = Constant(0)) -> Symbol:  # noqa: B008  it is immutable
     flat = interpreter.call(Constant(np.ravel), (v,))

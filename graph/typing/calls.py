@@ -516,9 +516,9 @@ CALLS: dict[str, Rule] = {
     "numpy.all":               Rule(_chosen(3)),
     "numpy.count_nonzero":     Rule(over(9), fails=False),
     # comparisons as a whole
-    # parts of complex numbers
-    "numpy.real":              Rule(_of_number, fails=False),
-    "numpy.imag":              Rule(_of_number, fails=False),
+    # parts of complex numbers, of arrays they are views
+    "numpy.real._implementation": Rule(_of_number, fails=False),
+    "numpy.imag._implementation": Rule(_of_number, fails=False),
     "numpy.isclose":           Rule(_close),
     "numpy.allclose":          Rule(_one_answer),
     "numpy.array_equal":       Rule(_one_answer, fails=False),
