@@ -61,8 +61,9 @@ RESHAPE   = Op("reshape",   1, Kind.VIEW)  # attribute shape; only where no copy
 PART      = Op("part",      1, Kind.VIEW)  # attribute of: "real" or "imag", of complex numbers
 DIAGONAL  = Op("diagonal",  1, Kind.VIEW)  # attributes offset, axes, length; NumPy's is not written through
 WINDOWS   = Op("windows",   1, Kind.VIEW)  # attributes widths, axes: parts that overlap, which are not written through
-RETYPE    = Op("retype",    1, Kind.VIEW)  # the same bytes as elements of attribute dtype, which has their size
-BROADCAST = Op("broadcast", 1, Kind.VIEW)  # attribute shape: repeats elements along new axes and those of length 1
+RETYPE    = Op("retype",    1, Kind.VIEW)  # the same bytes as elements of attribute dtype, or several for one
+# attribute shape: repeats elements along new axes and those of length 1; warns: as `np.broadcast_arrays` makes it
+BROADCAST = Op("broadcast", 1, Kind.VIEW)
 # CREATE; attributes shape, dtype, order (a tuple of axes, slowest first)
 EMPTY  = Op("empty",  0,    Kind.CREATE)
 ZEROS  = Op("zeros",  0,    Kind.CREATE)

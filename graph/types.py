@@ -16,10 +16,12 @@ class ArrayType:
 
     `order` lists the axes from the slowest-varying in memory to the fastest: `(0, 1)` is C order, `(1, 0)`
     Fortran order. `contiguous` says that the elements fill their memory in that order without gaps.
-    `order` is None where it is not known (negative or zero strides): such an array may be read, but a
-    result that takes its layout from it is not predicted, unless `turned` is known: the axes by the size of their
-    steps, as in `order`, with `~axis` for one that goes backwards. `device` is where the elements are: "" the
-    host's memory, "cuda" that of the current CUDA device, whose arrays are CuPy's.
+    `order` is None where it is not known (negative, zero or equal strides): such an array may be read, but a
+    result that takes its layout from it is not predicted, unless `steps` are known: strides that compare with 0 and
+    with one another as those of the array do, which then has gaps, goes backwards, or repeats elements. A vector that
+    does has them beside its order.
+    `device` is where the elements are: "" the host's memory, "cuda" that of the current CUDA device, whose arrays
+    are CuPy's.
     """
 
     dtype: np.dtype
@@ -28,7 +30,7 @@ class ArrayType:
     contiguous: bool = True
     scalar: bool = False
     device: str = ""
-    turned: tuple[int, ...] | None = None
+    steps: tuple[int, ...] | None = None
 
     @property
     def ndim(self) -> int:

@@ -22,7 +22,13 @@ from ufuse.graph.typing.calls import function_named
 from ufuse.graph.typing.counting import MASKED
 from ufuse.graph.typing.infer import scalar_function
 
-VIEW_CALLS = ViewCalls(np.ndarray.transpose, np.ndarray.reshape, np.broadcast_to)
+
+def _repeated(array: np.ndarray, shape: tuple[int, ...], warns: bool = False) -> np.ndarray:
+    """The view that `np.broadcast_to` gives, or `np.broadcast_arrays`, which warns where it is written through."""
+    return reference.repeated(array, shape, warns=warns)
+
+
+VIEW_CALLS = ViewCalls(np.ndarray.transpose, np.ndarray.reshape, _repeated)
 # What takes NumPy several times as long, by branches that no processor foresees.
 OURS: dict[str, Callable[..., Any]] = {
     MASKED: _tiles.chosen,

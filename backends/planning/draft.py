@@ -212,7 +212,8 @@ class Draft:
             return self.call(methodcaller("view", attributes["dtype"]), slot)
         if name == "broadcast":
             shape = self.size(tuple(attributes["shape"]))
-            return self.call(self.view_calls.broadcast, slot, shape)
+            warns = [self.constant(True)] if attributes.get("warns") else []
+            return self.call(self.view_calls.broadcast, slot, shape, *warns)
         return self.call(self.view_calls.reshape, slot, self.size(tuple(attributes["shape"])))
 
     # Keys and sizes

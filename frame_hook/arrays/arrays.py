@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.arrays import flags
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.trace.draft import OneArray, computation
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -35,7 +37,7 @@ from ufuse.graph.typing import infer
 from ufuse.graph.typing.calls import makes_length, may_fail, takes_output
 from ufuse.graph.typing.device_calls import DEVICE_METHOD
 from ufuse.graph.typing.sample import NUMBERS
-from ufuse.graph.typing.shapes import is_c_like
+from ufuse.graph.typing.shapes import is_c_like, joined_axes
 
 OWNERS = (Kind.MAP, Kind.CREATE, Kind.REDUCE)  # nodes whose results have memory of their own
 WARN_OF_NOTHING = frozenset(
@@ -453,6 +455,8 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
             return Constant(kind.dtype.itemsize)
         case "nbytes":
             return integer(trace, size.multiply(total(kind.shape), kind.dtype.itemsize))
+        case "strides":
+            return _strides(trace, array)
         case "T":
             return transpose(trace, array, tuple(reversed(range(kind.ndim))))
         case "real" if kind.dtype.kind != "c":
@@ -467,6 +471,15 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
     if found is classes.ABSENT:
         raise classes.missing(np.ndarray, name)
     raise GraphBreak("attribute", f"{name} of an array")
+
+
+def _strides(trace: Trace, array: Array) -> Symbol:
+    """`array.strides`, of what lies in memory that is filled; those of axes of length 1 may be anything."""
+    steps, shape = flags.strides_of(array), array.type.shape
+    if steps is None or not all(n != 1 and trace.sizes.decide("ge", n, 2) for n in shape):
+        raise GraphBreak("attribute", "strides of an array")
+    itemsize = array.type.dtype.itemsize
+    return Tuple(tuple(integer(trace, size.multiply(step, itemsize)) for step in steps))
 
 
 def _base(trace: Trace, array: Array) -> Symbol:
@@ -504,6 +517,8 @@ def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
                 return Constant(kind.dtype)
             case "real" if kind.dtype.kind != "c":
                 return number
+            case "real" | "imag" if kind.dtype.kind == "c":
+                return call_whole(trace, f"numpy.{name}._implementation", (number,))
         if callable(getattr(kind.dtype.type, name, None)):
             return ArrayMethod(number, name)
         owner: type = kind.dtype.type
@@ -571,7 +586,7 @@ def reshape(trace: Trace, array: OneArray, shape: Sequence[Symbol]) -> Symbol:
     try:
         infer.result_type(ops.RESHAPE, (array.type,), {"shape": final}, trace.sizes)
     except infer.CannotInfer as refusal:
-        if str(refusal) != "this reshape copies":
+        if str(refusal) != "this reshape copies" and not _is_copied(trace, array, final):
             raise GraphBreak("layout", f"a reshape ({refusal})") from None
         if isinstance(array, DeviceArray):
             return reshaped_copy(trace, array, final, "reshape")
@@ -580,6 +595,20 @@ def reshape(trace: Trace, array: OneArray, shape: Sequence[Symbol]) -> Symbol:
         assert isinstance(fresh, type(array))
         return trace.graph.view(fresh, ops.RESHAPE, {"shape": final})
     return trace.graph.view(array, ops.RESHAPE, {"shape": final})
+
+
+def _is_copied(trace: Trace, array: OneArray, shape: tuple[Size, ...]) -> bool:
+    """Whether NumPy surely copies where several axes of a view become one: they do not follow each other in memory."""
+    kind, strides = array.type, flags.strides_of(array)
+    old, new = joined_axes(kind, shape, trace.sizes)
+    if strides is None or len(new) != 1 or isinstance(array, DeviceArray):
+        return False
+    decide = trace.sizes.decide
+    is_wide = all(decide("ge", length, 1) for length in kind.shape)
+    return (is_wide and all(decide("ge", kind.shape[axis], 2) for axis in old)) and any(
+        not decide("eq", strides[slow], size.multiply(strides[fast], kind.shape[fast]))
+        for slow, fast in pairwise(old)
+    )
 
 
 def reshaped_copy(trace: Trace, array: DeviceArray, shape: tuple[Size, ...], method: str) -> Symbol:
@@ -604,8 +633,8 @@ def ravel(trace: Trace, array: Array) -> Symbol:
     """`array.ravel()`: a view of what is C-contiguous, else a flat copy."""
     if is_c_like(array.type):
         return reshape(trace, array, [Constant(-1)])
-    if array.path or array.type.order is None:
-        raise GraphBreak("layout", "ravel of an array with unknown strides")
+    if flags.lies_so(trace, array, "C", "ravel"):
+        raise GraphBreak("layout", "ravel of an array that is contiguous by its lengths")
     return call_whole(trace, "numpy.ndarray.flatten", (array,))
 
 

@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.arrays.arrays import total
+from ufuse.frame_hook.arrays.making import shape_argument
+from ufuse.frame_hook.arrays.reductions import array_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import rule_for
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Array, Constant, StandIn, Symbol, Tuple
-from ufuse.graph.types import ArrayType
+from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import ops
+from ufuse.graph.size import Size
+from ufuse.graph.typing import infer
 
 
 class ArrayConverter(StandIn):
@@ -43,10 +48,17 @@ class Broadcast(StandIn):
         self.shape = shape
 
 
+MOST_REPEATED = (
+    2**28
+)  # elements of a view that may be larger than memory, which copies of it may not
+
+# The code that asks what `np.broadcast` gives for its shape, or not even that.
+SHAPING = (np.cross._implementation.__code__, np.array_equiv._implementation.__code__)  # type: ignore[attr-defined]
+
+
 @rule_for(np.broadcast)
 def _broadcast(interpreter: Interpreter, *arrays: Symbol) -> Symbol:
-    """In `np.cross`, which keeps only its shape."""
-    if interpreter.frame.code is not np.cross._implementation.__code__:  # type: ignore[attr-defined]
+    if interpreter.frame.code not in SHAPING:
         raise GraphBreak("call", "broadcast")
     shapes = [interpreter.call(Constant(np.shape), (one,)) for one in arrays]
     shape = interpreter.call(Constant(np.broadcast_shapes), shapes)
@@ -54,26 +66,54 @@ def _broadcast(interpreter: Interpreter, *arrays: Symbol) -> Symbol:
     return interpreter.call(Constant(Broadcast), shape.items)
 
 
-# The code that joins, or copies, what it has broadcast.
-COPYING = (np.diff._implementation.__code__, np.average._implementation.__code__)  # type: ignore[attr-defined]
-
-
 @rule_for(np.broadcast_to)
 def _broadcast_to(
     interpreter: Interpreter, /, array: Symbol, shape: Symbol, subok: Symbol | None = None
 ) -> Symbol:
-    """In `np.diff` and `np.average`, which copy it: a number as often as there are elements."""
-    value = interpreter.trace.look(array)
-    is_number = arrays.is_number(value) or (isinstance(value, Array) and not value.type.ndim)
-    if not is_number or interpreter.frame.code not in COPYING:
-        implementation = Constant(np.broadcast_to._implementation)  # type: ignore[attr-defined]
-        named = {} if subok is None else {"subok": subok}
-        return interpreter.call(implementation, (array, shape), named)
-    if isinstance(value, Array):
-        value = indexing.item(interpreter.trace, value, Tuple(()))
-    type_ = arrays.node_of(interpreter.trace, value).type
-    named = {"dtype": Constant(type_.dtype)} if isinstance(type_, ArrayType) else {}
-    return interpreter.call(Constant(np.full), (shape, value), named)
+    """`np.broadcast_to(array, shape)`: a view that repeats elements, and is not written through."""
+    if subok is not None:
+        interpreter.trace.look(subok)  # no array here is of a subclass
+    made = interpreter.call(Constant(np.asarray), (array,))
+    sizes = shape_argument(interpreter, shape)
+    return _repeated(
+        interpreter.trace, array_argument(interpreter, made, "numpy.broadcast_to"), sizes
+    )
+
+
+@rule_for(np.broadcast_arrays)
+def _broadcast_arrays(
+    interpreter: Interpreter, *args: Symbol, subok: Symbol | None = None
+) -> Symbol:
+    """Views of a common shape, of arrays that have another; NumPy warns where these are written through."""
+    if subok is not None:
+        interpreter.trace.look(subok)
+    made = [interpreter.call(Constant(np.asarray), (one,)) for one in args]
+    given = [array_argument(interpreter, one, "numpy.broadcast_arrays") for one in made]
+    trace = interpreter.trace
+    try:
+        shape = infer.broadcast([one.type.shape for one in given], trace.sizes)
+    except infer.CannotInfer as refusal:
+        raise GraphBreak("eager-raises", f"ValueError: {refusal}") from None
+    return Tuple(
+        tuple(
+            one
+            if len(one.type.shape) == len(shape)
+            and all(map(trace.sizes.equal, one.type.shape, shape))
+            else _repeated(trace, one, shape, warns=True)
+            for one in given
+        )
+    )
+
+
+def _repeated(trace: Trace, array: Array, shape: tuple[Size, ...], *, warns: bool = False) -> Array:
+    """A view of that shape; how it lies in memory is known where none of its lengths is 0."""
+    for length in shape:
+        if length != 1 and not trace.sizes.decide("gt", length, 1):
+            raise GraphBreak("numpy-call", "elements repeated once, or never,")
+    if trace.sizes.decide("gt", total(shape), MOST_REPEATED):
+        raise GraphBreak("numpy-call", "elements repeated so often that no copy may have room")
+    attributes = {"shape": shape, "warns": True} if warns else {"shape": shape}
+    return trace.graph.view(array, ops.BROADCAST, attributes)
 
 
 @rule_for(np._core._multiarray_umath._array_converter)  # type: ignore[attr-defined]

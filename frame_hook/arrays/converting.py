@@ -256,9 +256,13 @@ def _copying(default: str) -> Rule:
     def rule(interpreter: Interpreter, /, a: Symbol, order: Symbol | None = None) -> Symbol:
         named = None if order is None else arrays.plain(interpreter.trace, order)
         wanted = default if named is None else named
+        array = array_argument(interpreter, a, "copy")
+        if wanted == "F":
+            keywords: dict[str, Symbol] = {"order": Constant("F")}
+            return arrays.call_whole(interpreter.trace, "numpy.array", (array,), keywords)
         if wanted not in ("C", "K"):
             raise GraphBreak("numpy-call", f"a copy with order={wanted!r}")
-        return _copied(interpreter, array_argument(interpreter, a, "copy"), wanted)
+        return _copied(interpreter, array, wanted)
 
     return rule
 
@@ -269,7 +273,13 @@ rule_for(np.copy)(_copying("K"))
 
 @method("astype")
 def _astype(
-    interpreter: Interpreter, a: Symbol, /, dtype: Symbol, *, copy: Symbol | None = None
+    interpreter: Interpreter,
+    a: Symbol,
+    /,
+    dtype: Symbol,
+    order: Symbol | None = None,
+    *,
+    copy: Symbol | None = None,
 ) -> Symbol:
     symbol = interpreter.trace.look(a)
     wanted = dtype_argument(interpreter, dtype)
@@ -278,6 +288,12 @@ def _astype(
     copies = True if copy is None else arrays.plain(interpreter.trace, copy)
     if wanted is None or type(copies) not in (bool, int):
         raise GraphBreak("numpy-call", "astype with these arguments")
+    named = None if order is None else arrays.plain(interpreter.trace, order)
+    if named in ("C", "F") and copies and isinstance(symbol, Array):
+        keywords: dict[str, Symbol] = {"dtype": Constant(wanted), "order": Constant(named)}
+        return arrays.call_whole(interpreter.trace, "numpy.array", (symbol,), keywords)
+    if named not in (None, "K"):
+        raise GraphBreak("numpy-call", f"astype with order={named!r}")
     if not copies and wanted == node.type.dtype:
         return symbol
     return _cast(interpreter, symbol, wanted)

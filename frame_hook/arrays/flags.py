@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from ufuse.frame_hook.trace.inputs import WRITE_FLAGS, WRITEABLE
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import AnyArray, Array, Constant, Symbol, is_read_only
 from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.size import Size, add, multiply
+from ufuse.graph.types import ArrayType, Span, c_order
+from ufuse.graph.typing.infer import VIEW_RULES, view_through
 from ufuse.graph.typing.shapes import is_c_like, is_f_like
 
 
@@ -27,9 +30,73 @@ def lies_so(trace: Trace, array: AnyArray, order: str, what: str) -> bool:
         return True
     decide = trace.sizes.decide
     # of axes of length 0 and 1 the strides do not matter
-    if kind.order is None or not all(n == 1 or decide("ge", n, 2) for n in kind.shape):
+    if not all(n == 1 or decide("ge", n, 2) for n in kind.shape):
         raise GraphBreak("layout", f"{what} of an array with unusual strides")
-    return is_c_like(kind) if order == "C" else is_f_like(kind)
+    if kind.steps is not None:
+        return False
+    if kind.order is not None:
+        if is_c_like(kind) if order == "C" else is_f_like(kind):
+            return True
+        if all(name == "transpose" for name, _ in array.path) or kind.contiguous:
+            return False
+    strides = strides_of(array)
+    if strides is None:
+        raise GraphBreak("layout", f"{what} of an array with unusual strides")
+    expected: Size = 1
+    pairs = list(zip(strides, kind.shape, strict=True))
+    for stride, length in reversed(pairs) if order == "C" else pairs:
+        if length != 1:
+            if not decide("eq", stride, expected):
+                return False
+            expected = multiply(expected, length)
+    return True
+
+
+def strides_of(array: AnyArray) -> list[Size] | None:
+    """How many elements lie from one to the next along each axis, of a view of what fills its memory; or None."""
+    root = array.buffer.root.type
+    assert isinstance(root, ArrayType)
+    if root.order is None or not root.contiguous:
+        return None
+    strides, kind = _filling(root.shape, root.order), root
+    for name, given in array.path:
+        attributes, before = dict(given), kind
+        if name in VIEW_RULES:
+            kind = view_through(before, [(name, attributes)])
+        if name == "index":
+            left = iter(strides)
+            strides = []
+            for entry in attributes["index"]:
+                stride = 0 if entry is None else next(left)
+                if entry is None or isinstance(entry, Span):
+                    strides.append(multiply(stride, entry.step) if entry else 0)
+        elif name == "transpose":
+            strides = [strides[axis] for axis in attributes["axes"]]
+        elif name == "diagonal":
+            pair = attributes["axes"]
+            both = add(*(strides[axis] for axis in pair))
+            strides = [*(s for axis, s in enumerate(strides) if axis not in pair), both]
+        elif name == "part":
+            strides = [multiply(stride, 2) for stride in strides]
+        elif name == "reshape" and is_c_like(before):
+            strides = _filling(attributes["shape"], c_order(len(attributes["shape"])))
+        elif name == "retype":
+            parts = before.dtype.itemsize // kind.dtype.itemsize
+            if parts > 1:
+                strides = [*(multiply(stride, parts) for stride in strides[:-1]), 1]
+        else:
+            return None
+    return strides
+
+
+def _filling(shape: Sequence[Size], order: Sequence[int]) -> list[Size]:
+    """The strides of what fills memory, in elements."""
+    strides: list[Size] = [0] * len(shape)
+    step: Size = 1
+    for axis in reversed(order):
+        strides[axis] = step
+        step = multiply(step, shape[axis])
+    return strides
 
 
 def _c_contiguous(trace: Trace, array: Array) -> bool:
@@ -51,6 +118,8 @@ def _c_or_f(trace: Trace, array: Array) -> bool:
 def _writeable(trace: Trace, array: Array) -> bool:
     """Whether an array may be written: a view is what it is a view of."""
     buffer = array.buffer
+    if any(dict(attributes).get("warns") for _, attributes in array.path):
+        raise GraphBreak("attribute", "flags of what numpy.broadcast_arrays gives")
     if is_read_only(array):
         return False
     if buffer.source is None or buffer.value is None:

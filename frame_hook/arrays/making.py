@@ -36,7 +36,7 @@ from ufuse.graph.semantics.effects import why_not_converted
 from ufuse.graph.size import Size, add, divide, multiply
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
 from ufuse.graph.typing import infer
-from ufuse.graph.typing.shapes import canonical
+from ufuse.graph.typing.shapes import canonical, is_c_like, is_f_like
 
 NONE, ZERO, ONE = Constant(None), Constant(0), Constant(1)
 FIRST_TWO = Tuple((ZERO, ONE))
@@ -148,8 +148,13 @@ def _created_like(
 ) -> Symbol:
     like = array_argument(interpreter, a, f"numpy.{op.name}_like")
     # where axes are left out NumPy looks at the strides of those of length 1, too
-    if like.type.order is None or not (like.type.contiguous or 1 not in like.type.shape):
+    if not (like.type.contiguous or 1 not in like.type.shape):
         raise GraphBreak("layout", f"numpy.{op.name}_like of an array with unusual strides")
+    try:
+        copied = infer.result_type(ops.COPY, (like.type,), {})
+    except infer.CannotInfer as refusal:
+        raise GraphBreak("layout", f"numpy.{op.name}_like ({refusal})") from None
+    assert isinstance(copied, ArrayType)
     kind = dtype_argument(interpreter, dtype) or like.type.dtype
     inputs = () if value is None else (arrays.node_of(interpreter.trace, value),)
     if inputs and _may_warn(inputs[0], kind):
@@ -158,7 +163,7 @@ def _created_like(
     attributes: dict[str, Any] = {
         "shape": like.type.shape,
         "dtype": kind,
-        "order": canonical(like.type).order,
+        "order": canonical(copied).order,
     }
     if shape is not None and not is_none(interpreter.trace.look(shape)):
         if attributes["order"] != c_order(like.type.ndim):
@@ -299,22 +304,40 @@ def _reshape_method(
 def _reshaped(
     interpreter: Interpreter, a: Symbol, shape: Positional, order: Symbol | None
 ) -> Symbol:
-    if order is not None and arrays.plain(interpreter.trace, order) != "C":
+    named = "C" if order is None else arrays.plain(interpreter.trace, order)
+    if named not in ("C", "F"):
         raise GraphBreak("numpy-call", "reshape with another order")
     array = array_argument(interpreter, a, "reshape")
     sizes = [interpreter.trace.look(size) for size in shape]
     if len(sizes) == 1 and isinstance(sizes[0], Tuple | List):
         sizes = list(sizes[0].items)
-    return arrays.reshape(interpreter.trace, array, sizes)
+    if named == "C":
+        return arrays.reshape(interpreter.trace, array, sizes)
+    if not is_f_like(array.type):  # and else NumPy makes a copy, of which the result is a view
+        raise GraphBreak("numpy-call", "reshape of this array with another order")
+    backwards = arrays.reshape(interpreter.trace, _reversed(interpreter, array), sizes[::-1])
+    return _reversed(interpreter, backwards)
+
+
+def _reversed(interpreter: Interpreter, symbol: Symbol) -> Array:
+    """A view with the axes in the opposite order."""
+    assert isinstance(symbol, Array)
+    return arrays.transpose(interpreter.trace, symbol, tuple(reversed(range(symbol.type.ndim))))
 
 
 @rule_for(np.ravel)
 @method("ravel")
-def _ravel(interpreter: Interpreter, /, a: Symbol) -> Symbol:
-    value = interpreter.trace.look(a)
+def _ravel(interpreter: Interpreter, /, a: Symbol, order: Symbol | None = None) -> Symbol:
+    value, trace = interpreter.trace.look(a), interpreter.trace
     if not isinstance(value, Array):
         value = interpreter.call(Constant(np.asarray), (value,))
-    return arrays.ravel(interpreter.trace, array_argument(interpreter, value, "ravel"))
+    array = array_argument(interpreter, value, "ravel")
+    named = "C" if order is None else arrays.plain(trace, order)
+    if named == "K" and is_f_like(array.type) and not is_c_like(array.type):
+        named = "F"
+    if named not in ("C", "F") and not (named == "K" and is_c_like(array.type)):
+        raise GraphBreak("numpy-call", "ravel with another order")
+    return arrays.ravel(trace, _reversed(interpreter, array) if named == "F" else array)
 
 
 @method("transpose")
@@ -467,7 +490,7 @@ def _view(
     dtype: Symbol | None = None,
     type: Symbol | None = None,  # noqa: A002  NumPy's name
 ) -> Symbol:
-    """`a.view(dtype)`, where the elements keep their size."""
+    """`a.view(dtype)`, where elements keep their size, or are several in the place of one."""
     array = array_argument(interpreter, a, "view")
     found = array.type.dtype if dtype is None else dtype_argument(interpreter, dtype)
     if type is not None or found is None:

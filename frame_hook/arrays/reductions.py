@@ -25,7 +25,7 @@ from ufuse.frame_hook.interpreter.rules import (
 from ufuse.frame_hook.objects.values import UNKNOWN, constants_in, described, number_type, pure
 from ufuse.frame_hook.trace.followed import is_followed
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Array, Constant, Number, Symbol
+from ufuse.frame_hook.trace.symbols import Array, Constant, List, Number, Symbol, Tuple
 from ufuse.graph import ops, size
 from ufuse.graph.node import Location
 from ufuse.graph.ops import Op
@@ -203,7 +203,8 @@ def _reduction_rule(op: Op, code: Any, name: str, dtype: np.dtype | None, *, met
 
     def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         given = bound(interpreter, signature, arguments, keywords, what)
-        if not method and isinstance(given.get("where"), Array):
+        is_quiet = not method or name in ("max", "min")  # a warning of a method names another line
+        if is_quiet and (isinstance(given.get("where"), Array) or "initial" in given):
             return arrays.call_whole(interpreter.trace, what, arguments, keywords, may_raise=True)
         if dtype is not None:
             _refuse_others(given, "a axis out keepdims where", what)
@@ -268,6 +269,8 @@ def _ufunc_reduce(
             raise GraphBreak("numpy-call", what)
         rest = {name: one for name, one in _read(interpreter, given).items() if name != "where"}
         return arrays.call_whole(interpreter.trace, what, (array,), rest, may_raise=True)
+    if isinstance(interpreter.trace.look(array), List | Tuple):
+        array = interpreter.call(Constant(np.asarray), (array,))
     return reduction(interpreter, op, array_argument(interpreter, array, what), given, what=what)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.arrays.computed import length_of
 from ufuse.frame_hook.arrays.reductions import array_argument
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -86,6 +89,50 @@ def _diag(interpreter: Interpreter, /, v: Symbol, k: Symbol = Constant(0)) -> Sy
     ):
         return _whole(interpreter, "numpy.diag", value, k)
     return interpreter.call(Constant(np.diag._implementation), (v, k))  # type: ignore[attr-defined]
+
+
+# NumPy's own code, under which there is no rule.
+PLAIN_EYE: Any = FunctionType(np.eye.__code__, np.eye.__globals__, "eye", np.eye.__defaults__)
+PLAIN_EYE.__kwdefaults__ = np.eye.__kwdefaults__
+
+
+@rule_for(np.eye)
+def _eye(interpreter: Interpreter, /, N: Symbol, *arguments: Symbol, **keywords: Symbol) -> Symbol:  # noqa: N803  NumPy's name
+    """With as many rows as values decide; all else is NumPy's own code, in which steps depend on the number."""
+    trace, rows = interpreter.trace, interpreter.trace.look(N)
+    length = length_of(trace, rows) if isinstance(rows, Number) else None
+    if length is None or not trace.sizes.are_made(length) or arguments or set(keywords) - {"dtype"}:
+        return interpreter.call(Constant(PLAIN_EYE), (N, *arguments), keywords)
+    if trace.sizes.decide("lt", length, 0):
+        raise GraphBreak("eager-raises", "ValueError: negative dimensions are not allowed")
+    return _whole(interpreter, "numpy.eye", arrays.integer(trace, length), **keywords)
+
+
+@rule_for(np.diagflat)
+def _diagflat(interpreter: Interpreter, /, v: Symbol, k: Symbol = Constant(0)) -> Symbol:  # noqa: B008  it is immutable
+    flat = interpreter.call(Constant(np.ravel), (v,))
+    return interpreter.call(Constant(np.diag), (flat, k))
+
+
+@method("compress")
+def _compress(
+    interpreter: Interpreter, a: Symbol, /, condition: Symbol, axis: Symbol = NONE
+) -> Symbol:
+    return interpreter.call(Constant(np.compress), (condition, a, axis))
+
+
+@rule_for(np.putmask)
+def _putmask(interpreter: Interpreter, a: Symbol, /, mask: Symbol, values: Symbol) -> Symbol:
+    """A number where a mask of the array's shape says so."""
+    trace, array = interpreter.trace, array_argument(interpreter, a, "numpy.putmask")
+    where, value = array_argument(interpreter, mask, "numpy.putmask"), trace.look(values)
+    is_alike = where.type.ndim == array.type.ndim and all(
+        map(trace.sizes.equal, where.type.shape, array.type.shape)
+    )
+    if not is_alike or where.type.dtype.kind != "b" or not arrays.is_number(value):
+        raise GraphBreak("numpy-call", "numpy.putmask with these arguments")
+    indexing.store_chosen(trace, array, where, value)
+    return NONE
 
 
 @rule_for(np.einsum)

@@ -224,7 +224,7 @@ class Draft:
             raise buffer.frozen
         if is_read_only(target):
             raise GraphBreak(
-                "eager-raises", "writing to a diagonal or to windows, which is read-only,"
+                "eager-raises", "writing to a diagonal, to windows or to repeated elements"
             )
         path = tuple((name, dict(attributes)) for name, attributes in target.path)
         made = self.node(ops.STORE, (buffer.version, value), {"path": path, "casting": casting})

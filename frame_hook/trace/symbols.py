@@ -93,7 +93,7 @@ AnyArray = Array | DeviceArray
 def is_read_only(array: AnyArray) -> bool:
     """Whether NumPy lets nobody write through a view, whatever it is a view of."""
     return isinstance(array, Array) and any(
-        name in ("diagonal", "windows") for name, _ in array.path
+        name in ("diagonal", "windows", "broadcast") for name, _ in array.path
     )
 
 

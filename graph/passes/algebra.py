@@ -257,12 +257,26 @@ def _decided(node: Node, seen: Observed, builder: Builder) -> Node | None:
     return _instead(node, node.inputs[1 if condition else 2], seen, builder)
 
 
+def _not_repeated(node: Node, seen: Observed, builder: Builder) -> Node | None:
+    """An operation that repeats elements itself, as the view does that it takes: NumPy walks both alike."""
+    for place, one in enumerate(node.inputs):
+        source = one.inputs[0] if one.op is ops.BROADCAST else one
+        if source is one or not isinstance(source.type, ArrayType) or not source.type.ndim:
+            continue
+        inputs = (*node.inputs[:place], source, *node.inputs[place + 1 :])
+        made = _emit_same(node, node.op, inputs, dict(node.attributes), builder)
+        if made is not None:
+            return made
+    return None
+
+
 # fmt: off
 STRUCTURAL: dict[str, tuple[Callable[[Node, Observed, Builder], Node | None], ...]] = {  # by name, else by kind
+    "map":       (_not_repeated,),
     "view":      (_same_view,),
     "transpose": (_same_view, _transposed_twice),
     "copy":      (_needless_copy,),
     "cast":      (_needless_copy, _wide_and_back),
-    "where":     (_decided,),
+    "where":     (_decided, _not_repeated),
 }
 # fmt: on

@@ -140,7 +140,15 @@ def _retype(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
 
 
 def _broadcast(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
-    return np.broadcast_to(inputs[0], _real_shape(node, bindings))
+    warns = node.attributes.get("warns", False)
+    return repeated(inputs[0], _real_shape(node, bindings), warns=warns)
+
+
+def repeated(array: np.ndarray, shape: tuple[int, ...], *, warns: bool) -> np.ndarray:
+    """What `np.broadcast_to` gives, or, where writing through it warns, `np.broadcast_arrays`."""
+    if warns:
+        return np.broadcast_arrays(array, np.broadcast_to(0, shape))[0]
+    return np.broadcast_to(array, shape)
 
 
 def _real_shape(node: Node, bindings: Sizes) -> tuple[int, ...]:

@@ -33,10 +33,8 @@ def type_text(type_: Type) -> str:
     text += f"[{', '.join(map(str, type_.shape))}]"
     if type_.device:
         text += f"@{type_.device}"
-    if type_.turned is not None:
-        text += (
-            f" order({','.join(f'~{~axis}' if axis < 0 else str(axis) for axis in type_.turned)})"
-        )
+    if type_.steps is not None:
+        text += f" steps({','.join(map(str, type_.steps))})"
     elif type_.order is None:
         text += " order(?)"
     elif type_.order != c_order(type_.ndim):
@@ -45,7 +43,8 @@ def type_text(type_: Type) -> str:
 
 
 ARRAY = re.compile(
-    r"([^\[\]\s]+)\[(.*)\]((?:@\w+)?)((?:\s+order\([\d,?~\s]*\))?)((?:\s+strided)?)$", re.DOTALL
+    r"([^\[\]\s]+)\[(.*)\]((?:@\w+)?)((?:\s+(?:order|steps)\([-\d,?\s]*\))?)((?:\s+strided)?)$",
+    re.DOTALL,
 )
 
 
@@ -71,23 +70,21 @@ def parse_type(text: str) -> Type:
         raise TextError(f"not a type: {text!r}")
     shape = tuple(map(read_size, split(found[2], ",")))
     order: tuple[int, ...] | None = c_order(len(shape))
-    turned: tuple[int, ...] | None = None
-    axes = [
-        ~int(axis[1:]) if axis[0] == "~" else int(axis) for axis in re.findall(r"~?\d+", found[4])
-    ]
+    steps: tuple[int, ...] | None = None
+    numbers = tuple(map(int, re.findall(r"-?\d+", found[4])))
     if "?" in found[4]:
         order = None
-    elif "~" in found[4]:
-        order, turned = None, tuple(axes)
+    elif "steps" in found[4]:
+        order, steps = (0,) if len(shape) == 1 else None, numbers
     elif found[4]:
-        order = tuple(axes)
+        order = numbers
     return ArrayType(
         parse_dtype(found[1]),
         shape,
         order,
         contiguous=not found[5],
         device=found[3][1:],
-        turned=turned,
+        steps=steps,
     )
 
 

@@ -103,6 +103,7 @@ def quantile(call: Call) -> Shape:
     if wanted is None or call.constant(4, "overwrite_input", default=False):
         raise CannotInfer(f"{call.name} with overwrite_input=")
     call.argument(5, "method")
+    call.argument(BY_NAME, "weights")
     kept = bool(call.constant(6, "keepdims", default=False))
     axis = call.constant(2, "axis")
     return (*nested_shape(wanted, call.name, call.facts), *reduced(call.shape(0, "a"), axis, kept))
@@ -134,10 +135,18 @@ def _along(call: Call, length: Size) -> Shape:
 
 
 def _transformed_twice(call: Call) -> Shape:
-    if call.argument(1, "s") is not None or call.argument(2, "axes") is not None:
-        raise CannotInfer(f"{call.name} with s= or axes=")
+    if call.constant(1, "s") is not None:
+        raise CannotInfer(f"{call.name} with s=")
+    call.constant(2, "axes")
     call.argument(3, "norm")
     return call.shape(0, "a")
+
+
+def _half_of_several(call: Call) -> Shape:
+    """The same of real numbers: half of what is along the last axis of those that are transformed."""
+    shape, axes = _transformed_twice(call), call.constant(2, "axes")
+    axis = the_axis(-1 if axes is None else axes[-1], len(shape))
+    return (*shape[:axis], divide("//", shape[axis], 2) + 1, *shape[axis + 1 :])
 
 
 def _covariance(call: Call) -> Shape:
@@ -169,13 +178,12 @@ def _covariance_of_two(call: Call, shape: Shape) -> Shape:
     return (2, 2)
 
 
-def _averaged(call: Call) -> Shape:
-    if call.constant(3, "returned", default=False):
-        raise CannotInfer(f"{call.name} with returned=")
+def _averaged(call: Call) -> Shapes:
     shape, axis = call.shape(0, "a"), call.constant(1, "axis")
     if call.argument(2, "weights") is not None:
         _check_weights(call, shape, axis, call.shape(2, "weights"))
-    return reduced(shape, axis, bool(call.constant(BY_NAME, "keepdims", default=False)))
+    found = reduced(shape, axis, bool(call.constant(BY_NAME, "keepdims", default=False)))
+    return [found, found] if call.constant(3, "returned", default=False) else found
 
 
 def _check_weights(call: Call, shape: Shape, axis: Any, weights: Shape) -> None:
@@ -276,6 +284,8 @@ ANALYSIS: dict[str, Rule] = {
     "numpy.fft.ifft2":         Rule(_transformed_twice),
     "numpy.fft.fftn":          Rule(_transformed_twice),
     "numpy.fft.ifftn":         Rule(_transformed_twice),
+    "numpy.fft.rfft2":         Rule(_half_of_several),
+    "numpy.fft.rfftn":         Rule(_half_of_several),
     # statistics
     "numpy.cov":               Rule(_covariance, fill=("eye",)),
     "numpy.corrcoef":          Rule(_covariance, fill=("eye",)),

@@ -89,13 +89,15 @@ def _columns(call: Call) -> Shape:
 
 
 def _inserted(call: Call) -> Shape:
-    """`np.insert(arr, obj, values)` at one known place of a vector."""
+    """`np.insert(arr, obj, values)` at known places of a vector: at one as many values as there are."""
     source, values = call.shape(0, "arr"), call.shape(2, "values")
     if call.constant(3, "axis", None) not in (None, 0, -1) or len(source) != 1 or len(values) > 1:
         raise CannotInfer(f"{call.name} of more than vectors")
-    if type(call.constant(1, "obj")) is not int:
-        raise CannotInfer(f"{call.name} at other places than one that is known")
-    return (source[0] + (values[0] if values else 1),)
+    given = call.constant(1, "obj")
+    places = given if isinstance(given, list | tuple) else [given]
+    if not places or not all(type(one) is int for one in places):
+        raise CannotInfer(f"{call.name} at other places than known ones")
+    return (source[0] + (len(places) if len(places) > 1 else values[0] if values else 1),)
 
 
 def _window(call: Call) -> Shape:
@@ -202,6 +204,11 @@ def _on_diagonal(call: Call) -> Shape:
     return (source[0] + abs(offset),) * 2
 
 
+def _identity(call: Call) -> Shape:
+    """`np.eye(N)`: as many columns as rows."""
+    return (call.size(0, "N"),) * 2
+
+
 def _triangle(call: Call) -> list[Shape]:
     """Rows and columns of the places in one half of a matrix."""
     for place, name in enumerate(("n", "k", "m")):
@@ -221,7 +228,7 @@ ARRANGING: dict[str, Rule] = {
     "numpy.kron":              Rule(_kronecker),
     "numpy.column_stack":      Rule(_columns, items=True),
     "numpy.append":            Rule(_appended, lists=(0, 1, "values")),
-    "numpy.insert":            Rule(_inserted),
+    "numpy.insert":            Rule(_inserted, keys=(1,)),
     "numpy.bartlett":          Rule(_window, counts=(0, 1), counted=3),
     "numpy.blackman":          Rule(_window, counts=(0, 1), counted=3),
     "numpy.hamming":           Rule(_window, counts=(0, 1), counted=3),
@@ -233,6 +240,7 @@ ARRANGING: dict[str, Rule] = {
     "numpy.unpackbits":        Rule(_bits),
     "numpy.vander":            Rule(_powers),
     "numpy.diag":              Rule(_on_diagonal, counts=(1, 2), counted=0),
+    "numpy.eye":               Rule(_identity, counts=(0, 1)),
     "numpy.tril_indices":      Rule(_triangle, makes=True, counts=(0, 3), counted=3),
     "numpy.triu_indices":      Rule(_triangle, makes=True, counts=(0, 3), counted=3),
 }

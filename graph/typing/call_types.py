@@ -54,8 +54,10 @@ def _first_place(argument: Argument) -> Argument:
     """A key with 0 in the place of whole numbers that are known: a sample has few elements."""
     if isinstance(argument, Sequenced):
         return Sequenced(argument.kind, tuple(map(_first_place, argument.items)))
-    if isinstance(argument, Constant) and type(argument.value) is tuple:
-        return Constant(tuple(0 if type(one) is int else one for one in argument.value))
+    if isinstance(argument, Constant) and type(argument.value) in (tuple, list):
+        return Constant(
+            type(argument.value)(0 if type(one) is int else one for one in argument.value)
+        )
     is_place = isinstance(argument, Constant) and type(argument.value) is int
     return Constant(0) if is_place else argument
 
@@ -125,7 +127,8 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
         key: _counted(a, rule.counted) if key in COUNTS else a for key, a in keywords.items()
     }
     for at in rule.keys:
-        samples[at] = _first_place(samples[at])
+        if at < len(samples):
+            samples[at] = _first_place(samples[at])
     for place in rule.lists:
         if isinstance(place, str) and place in keywords:
             keywords[place] = _listed(keywords[place], facts)

@@ -80,10 +80,11 @@ def _sorted(call: Call) -> Shape:
 
 
 def _chosen(keepdims: int) -> ShapeRule:
-    """As `over`, of the elements that `where=` says, which has the array's shape."""
+    """As `over`, of the elements that `where=` says, which has the array's shape, or from a number on."""
 
     def shape(call: Call) -> Shape:
-        source, mask = call.shape(0, "a"), call.shape(BY_NAME, "where")
+        source = call.shape(0, "a")
+        mask = source if call.argument(BY_NAME, "where") is None else call.shape(BY_NAME, "where")
         if len(mask) != len(source) or not all(
             same(a, b, call.facts) for a, b in zip(mask, source, strict=True)
         ):
@@ -358,6 +359,12 @@ def _as_x(call: Call) -> Shape:
     return call.shape(0, "x")
 
 
+def _of_number(call: Call) -> Shape:
+    if call.shape(0, "val"):
+        raise CannotInfer(f"{call.name} of an array is a view")
+    return ()
+
+
 def _scalar(call: Call) -> Shape:
     if not all(length == 1 for length in call.shape(0, "a")):
         raise CannotInfer("item of an array with several elements")
@@ -420,7 +427,10 @@ def _bins(call: Call) -> Shape:
 
 
 def _partitioned(call: Call) -> Shape:
-    call.size(1, "kth")
+    given = call.argument(1, "kth")
+    places = given.value if isinstance(given, Constant) else None
+    if not isinstance(places, list | tuple) or not all(type(one) is int for one in places):
+        call.size(1, "kth")
     return _flat(call) if call.constant(2, "axis", -1) is None else _same(call)
 
 
@@ -473,9 +483,9 @@ CALLS: dict[str, Rule] = {
     "numpy.array":             Rule(_array),
     "numpy.linspace":          Rule(_linspace, counts=(2, 3)),
     "numpy.roll":              Rule(_rolled),
-    "numpy.partition":         Rule(_partitioned, counts=(1, 2)),
-    "numpy.argpartition":      Rule(_partitioned, counts=(1, 2)),
-    "numpy.ndarray.argpartition": Rule(_partitioned, counts=(1, 2)),
+    "numpy.partition":         Rule(_partitioned, counts=(1, 2), keys=(1,)),
+    "numpy.argpartition":      Rule(_partitioned, counts=(1, 2), keys=(1,)),
+    "numpy.ndarray.argpartition": Rule(_partitioned, counts=(1, 2), keys=(1,)),
     "numpy.nan_to_num":        Rule(_finite),
     "numpy.i0":                Rule(_as_x),
     "numpy.digitize":          Rule(_bins),
@@ -506,6 +516,9 @@ CALLS: dict[str, Rule] = {
     "numpy.all":               Rule(_chosen(3)),
     "numpy.count_nonzero":     Rule(over(9), fails=False),
     # comparisons as a whole
+    # parts of complex numbers, of arrays they are views
+    "numpy.real._implementation": Rule(_of_number, fails=False),
+    "numpy.imag._implementation": Rule(_of_number, fails=False),
     "numpy.isclose":           Rule(_close),
     "numpy.allclose":          Rule(_one_answer),
     "numpy.array_equal":       Rule(_one_answer, fails=False),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.bounds import BOUNDS
-from ufuse.graph.typing.call import Argument, Call, Rule, Sequenced, shape_of
+from ufuse.graph.typing.call import BY_NAME, Argument, Call, Rule, Sequenced, shape_of
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import Shape, same, the_axis
 
@@ -60,7 +60,7 @@ def _rows_of_places(call: Call) -> Shape:
 def _compressed(call: Call) -> Shape:
     """`np.compress(condition, a)` of vectors of one length."""
     condition, source = call.shape(0, "condition"), call.shape(1, "a")
-    if len(condition) != 1 or len(source) != 1 or call.constant(2, "axis", None) is not None:
+    if len(condition) != 1 or len(source) != 1 or call.constant(2, "axis") not in (None, 0, -1):
         raise CannotInfer(f"{call.name} of these arrays")
     _check_fit(call, condition, source)
     return (call.made(),)
@@ -90,16 +90,20 @@ def _unique(call: Call) -> Shape | list[Shape]:
         if type(wanted) is not bool:
             raise CannotInfer(f"{name} of {call.name} is neither True nor False")
         more += [shape] * wanted
+    for name in ("equal_nan", "sorted"):
+        call.argument(BY_NAME, name)
     return [found, *more] if more else found
 
 
 def _unique_rows(call: Call, source: Shape) -> Shape | list[Shape]:
-    """Of what lies along the first axis; how often there is each may come behind."""
-    more = [call.constant(k, f"return_{what}", default=False) for k, what in MORE]
-    if the_axis(call.constant(4, "axis"), len(source)) != 0 or any(more[:2]):
+    """Of what lies along the first axis; what else is asked for comes behind."""
+    wanted = [call.constant(k, f"return_{what}", default=False) for k, what in MORE]
+    if the_axis(call.constant(4, "axis"), len(source)) != 0:
         raise CannotInfer(f"{call.name} along an axis")
-    found = (call.made(), *source[1:])
-    return [found, (call.made(),)] if more[2] else found
+    found, more = (call.made(),), ((call.made(),), source[:1], (call.made(),))
+    shapes = [shape for shape, one in zip(more, wanted, strict=True) if one]
+    rows = (*found, *source[1:])
+    return [rows, *shapes] if shapes else rows
 
 
 def _deleted(call: Call) -> Shape:
@@ -125,13 +129,15 @@ def _counts(call: Call) -> Shape:
     return (call.made(),)
 
 
-def _of_sets(call: Call) -> Shape:
-    """What two vectors have in common, and the like."""
+def _of_sets(call: Call) -> Shape | list[Shape]:
+    """What two vectors have in common, and the like; where these are in each may come behind."""
     for place, name in enumerate(("ar1", "ar2")):
         if not _is_list_of_numbers(call.argument(place, name)):
             if len(call.shape(place, name)) != 1:
                 raise CannotInfer(f"{call.name} of more than vectors")
-    return (call.made(),)
+    found = (call.made(),)
+    is_asked = call.name == "numpy.intersect1d" and call.constant(3, "return_indices", False)
+    return [found] * 3 if is_asked else found
 
 
 def _is_list_of_numbers(argument: Argument | None) -> bool:

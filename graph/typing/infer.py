@@ -6,6 +6,7 @@ import builtins
 import math
 import operator as operators
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from ufuse.graph import ops, signals
 from ufuse.graph.ops import Kind, Op
+from ufuse.graph.size import multiply
 from ufuse.graph.types import (
     ArrayType,
     NothingType,
@@ -52,6 +54,8 @@ from ufuse.graph.typing.shapes import (
     reduced,
     reshaped,
     same,
+    steps_between,
+    steps_of,
     transposed,
     why_not_stored,
 )
@@ -319,21 +323,27 @@ def _windows(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts:
         raise CannotInfer("a NumPy scalar has no views, and those on a device are not followed")
     if len(normalised_axes(axes, type_.ndim)) != len(widths):
         raise CannotInfer("windows along other axes than they have widths for")
-    shape = list(type_.shape)
+    shape, steps = list(type_.shape), steps_of(type_)
     for axis, width in zip(axes, widths, strict=True):
         shape[axis] = shape[axis] - (width - 1)
-    return ArrayType(type_.dtype, (*shape, *widths), None, contiguous=False)
+    both = (*shape, *widths)
+    known = steps and steps_between(both, (*steps, *(steps[axis] for axis in axes)))
+    return ArrayType(type_.dtype, both, None, contiguous=False, steps=known or None)
 
 
 def _retype(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
     type_, dtype = _array(inputs[0]), checked_dtype(attributes["dtype"])
     if type_.scalar:
         raise CannotInfer("a NumPy scalar has no views")
-    if dtype.itemsize != checked_dtype(type_.dtype).itemsize:
-        raise CannotInfer("a view as elements of another size has another shape")
     if dtype.kind == "b" and type_.dtype.kind != "b":
         raise CannotInfer("bytes that are seen as bools may be neither 0 nor 1")
-    return ArrayType(dtype, type_.shape, type_.order, type_.contiguous, device=type_.device)
+    if dtype.itemsize == checked_dtype(type_.dtype).itemsize:
+        return replace(type_, dtype=dtype)
+    parts, rest = divmod(type_.dtype.itemsize, dtype.itemsize)
+    if rest or type_.device or not is_c_like(type_) or {0, 1} & set(type_.shape) or not type_.ndim:
+        raise CannotInfer("a view as elements of another size has another shape")
+    shape = (*type_.shape[:-1], multiply(type_.shape[-1], parts))
+    return ArrayType(dtype, shape, c_order(type_.ndim))
 
 
 def _broadcast(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts) -> Type:
@@ -346,9 +356,23 @@ def _broadcast(op: Op, inputs: tuple[Operand, ...], attributes: Attributes, fact
         for own, length in zip(type_.shape, shape[missing:], strict=True)
     ):
         raise CannotInfer("the array has another shape")
-    if not missing and type_.shape == shape:
+    if type_.shape == shape and (type_.contiguous or type_.device or 1 not in shape):
         return type_
-    return ArrayType(type_.dtype, shape, None, contiguous=False, device=type_.device)
+    if type_.device:
+        return ArrayType(type_.dtype, shape, None, contiguous=False, device=type_.device)
+    own = (1,) * missing + type_.shape
+    if len(shape) == 1:
+        return ArrayType(type_.dtype, shape, (0,), contiguous=False, steps=(0,))
+    if own == shape and type_.contiguous:
+        return indexed(type_, (*[None] * missing, *[Span(0, length) for length in type_.shape]))
+    steps = [0] * missing + list(steps_of(type_) or (None,) * type_.ndim)
+    for axis, length in enumerate(own):
+        if length == 1:
+            steps[axis] = 0
+        elif not same(length, shape[axis], facts):
+            steps[axis] = None
+    known = steps_between(shape, steps)
+    return ArrayType(type_.dtype, shape, None, contiguous=False, steps=known)
 
 
 VIEW_RULES: dict[str, Callable[[Op, tuple[Operand, ...], Attributes, Facts], Type]] = {

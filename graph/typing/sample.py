@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ufuse.graph import signals
 from ufuse.graph.size import Size
@@ -211,23 +212,40 @@ class _Pattern:
     contiguous: bool
     scalar: bool
     fill: str
+    steps: tuple[int, ...] | None
 
     def sample(self) -> Any:
-        """A real value of this pattern; axes that are written `~axis` go backwards."""
-        order = [~axis if axis < 0 else axis for axis in self.order]
-        inner = [self.shape[axis] for axis in order]
+        """A real value of this pattern."""
+        inner = [self.shape[axis] for axis in self.order]
         cut: tuple[Any, ...] = (...,)
         if not self.contiguous:  # a gap in every axis, so that no two strides are equal
             cut = tuple(slice(None, None, 2) for _ in inner)
             inner = [2 * length for length in inner]
-        array = np.full(inner, 0 if self.fill == "zero" else 1, self.dtype)[cut]
-        array = array[(*(slice(None, None, -1 if axis < 0 else 1) for axis in self.order), ...)]
-        array = array.transpose(sorted(range(len(order)), key=order.__getitem__))
+        if self.steps is None:
+            array = np.full(inner, 0 if self.fill == "zero" else 1, self.dtype)[cut]
+            array = array.transpose(sorted(range(len(self.order)), key=self.order.__getitem__))
+        else:
+            array = self._stepping(self.steps)
         if self.fill == "eye" and array.ndim > 1:
             array[...] = np.eye(*array.shape[-2:], dtype=self.dtype)
         if self.fill == "range":
             array[...] = np.arange(array.size).reshape(array.shape)
         return array[()] if self.scalar else array
+
+    def _stepping(self, steps: tuple[int, ...]) -> np.ndarray:
+        """An array with gaps whose strides compare as steps do."""
+        sizes = sorted({abs(step) for step in steps} - {0})
+        signs = [(step > 0) - (step < 0) for step in steps]
+        elements = [
+            sign * 4 ** (sizes.index(abs(step)) + 1) if sign else 0
+            for step, sign in zip(steps, signs, strict=True)
+        ]
+        first = sum(-one for one in elements if one < 0)
+        memory = np.full(
+            first + sum(map(abs, elements)) + 1, 0 if self.fill == "zero" else 1, self.dtype
+        )
+        strides = [one * self.dtype.itemsize for one in elements]
+        return as_strided(memory[first:], self.shape, strides)
 
 
 def pattern(operand: Operand, fill: str = "one") -> Hashable:
@@ -253,8 +271,9 @@ def pattern(operand: Operand, fill: str = "one") -> Hashable:
     checked_dtype(operand.dtype)
     shape = tuple(1 if length == 1 else 2 for length in operand.shape)
     contiguous = operand.contiguous or 2 not in shape
-    order = operand.turned or known_order(operand)
-    return _Pattern(operand.dtype, shape, order, contiguous, operand.scalar, fill)
+    steps = operand.steps
+    order = c_order(operand.ndim) if steps else known_order(operand)
+    return _Pattern(operand.dtype, shape, order, contiguous, operand.scalar, fill, steps)
 
 
 def group(kind: str, parts: Sequence[Hashable]) -> Hashable:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from ufuse.graph.size import Size, multiply
 from ufuse.graph.types import ArrayType, Span, c_order
@@ -169,43 +170,105 @@ def indexed(type_: ArrayType, index: Index) -> ArrayType:
         a for a, e in enumerate(entries) if isinstance(e, Span) and e.step < 0 and e.length != 1
     }
     order: tuple[int, ...] | None = None
-    turned: tuple[int, ...] | None = None
-    if len(shape) <= 1:
+    steps: tuple[int, ...] | None = None
+    if not shape or (len(shape) == 1 and type_.device):
         order = c_order(len(shape))
+    elif len(shape) == 1:
+        (step,) = _indexed_steps(type_, index)
+        order = None if step is None else (0,)
+        steps = steps_between(tuple(shape), (step,))
     elif type_.order is not None and not back:
         order = (*[place[a] for a in type_.order if a in place], *fresh)
     else:
-        turned = _turned(type_, back, place, fresh)
+        given = _indexed_steps(type_, index)
+        steps, order = steps_between(tuple(shape), given), _order_of(tuple(shape), given)
     contiguous = _stays_contiguous(type_, entries)
     return canonical(
-        ArrayType(type_.dtype, tuple(shape), order, contiguous, device=type_.device, turned=turned)
+        ArrayType(type_.dtype, tuple(shape), order, contiguous, device=type_.device, steps=steps)
     )
 
 
-def _turned(
-    type_: ArrayType, back: set[int], place: dict[int, int], fresh: list[int]
-) -> tuple[int, ...] | None:
-    """The axes of a view by the size of their steps, where `back` are those of the array that it turns.
+# Steps: law: along an axis that is n times as long as another one's reach they are in another level, a power of APART.
 
-    None where none goes backwards any more: whether there are gaps is no longer known.
-    """
-    steps = type_.turned if type_.order is None else type_.order
-    if steps is None:
+APART = 1000
+
+
+def steps_of(type_: ArrayType) -> tuple[int, ...] | None:
+    """Strides that compare as those of an array do; None where that is not known."""
+    if type_.order is None or type_.steps is not None:
+        return type_.steps
+    steps = [0] * type_.ndim
+    for level, axis in enumerate(reversed(type_.order)):
+        steps[axis] = APART**level
+    return tuple(steps)
+
+
+def _level(step: int) -> int:
+    """Which power of `APART` a step is in."""
+    level, step = 0, abs(step)
+    while step >= APART:
+        level, step = level + 1, step // APART
+    return level
+
+
+def _indexed_steps(type_: ArrayType, index: Index) -> list[int | None]:
+    """The steps of a view; None for one that may be as long as one of another level."""
+    known = steps_of(type_)
+    given: Iterator[int | None] = iter([None] * type_.ndim if known is None else known)
+    steps: list[int | None] = []
+    for entry in index:
+        if entry is None:
+            steps.append(0)
+            continue
+        step = next(given)
+        if isinstance(entry, Span):
+            is_far = step is not None and _level(step * entry.step) != _level(step)
+            steps.append(None if step is None or is_far else step * entry.step)
+    return steps
+
+
+def _order_of(shape: Shape, steps: Sequence[int | None]) -> tuple[int, ...] | None:
+    """The memory order of a view whose axes surely lie in one another; it may have gaps."""
+    known = [step for step in steps if step is not None and step > 0]
+    levels = set(map(_level, known))
+    if len(known) < len(shape) or len(levels) < len(shape) or {0, 1} & set(shape):
         return None
-    axes = []
-    for step in steps:
-        axis, is_back = (~step, True) if step < 0 else (step, False)
-        if axis in place:
-            goes_back = is_back is not (axis in back) and type_.shape[axis] != 1
-            axes.append(~place[axis] if goes_back else place[axis])
-    return (*axes, *fresh) if any(axis < 0 for axis in axes) else None
+    return tuple(sorted(range(len(shape)), key=lambda axis: -known[axis]))
+
+
+def steps_between(shape: Shape, steps: Sequence[int | None]) -> tuple[int, ...] | None:
+    """Steps, the levels without gaps; None where it is not known that they leave some in memory, or repeat elements."""
+    known = [step for step in steps if step is not None]
+    wide = [pair for pair in zip(known, shape, strict=False) if pair[1] != 1]
+    if len(known) < len(steps) or 0 in shape or not (_turns(wide) or _overlaps(wide)):
+        return None
+    levels = sorted({_level(step) for step in known if step})
+    lower = {level: APART ** (level - levels.index(level)) for level in levels}
+    return tuple(step // lower[_level(step)] if step else 0 for step in known)
+
+
+def _turns(wide: Sequence[tuple[int, Size]]) -> bool:
+    """Whether an axis of several elements goes backwards, or nowhere."""
+    return any(step <= 0 for step, _ in wide)
+
+
+def _overlaps(wide: Sequence[tuple[int, Size]]) -> bool:
+    """Whether an axis steps over fewer or more elements than the next faster one of its level has."""
+    ordered = sorted(wide, key=lambda pair: pair[0])
+    return any(
+        _level(step) == _level(slower) and isinstance(length, int) and slower != step * length
+        for (step, length), (slower, _) in pairwise(ordered)
+    ) or len({step for step, _ in wide}) < len(wide)
 
 
 def part(type_: ArrayType) -> ArrayType:
     """The view of the real, or of the imaginary parts of complex numbers."""
     dtype = type_.dtype.type(0).real.dtype
     contiguous = _stays_contiguous(type_, [Span(0, length, 2) for length in type_.shape])
-    return canonical(ArrayType(dtype, type_.shape, type_.order, contiguous, device=type_.device))
+    order, steps = type_.order, type_.steps
+    return canonical(
+        ArrayType(dtype, type_.shape, order, contiguous, device=type_.device, steps=steps)
+    )
 
 
 def _stays_contiguous(type_: ArrayType, entries: Sequence[Size | Span]) -> bool:
@@ -236,16 +299,12 @@ def transposed(type_: ArrayType, axes: Sequence[int]) -> ArrayType:
         raise CannotInfer(f"axes {tuple(axes)} do not permute {type_.ndim} axes")
     shape = tuple(type_.shape[axis] for axis in axes)
     places = tuple(axes)
-    order = turned = None
+    order = steps = None
     if type_.order is not None:
         order = tuple(map(places.index, type_.order))
-    if type_.turned is not None:
-        turned = tuple(
-            ~places.index(~axis) if axis < 0 else places.index(axis) for axis in type_.turned
-        )
-    return ArrayType(
-        type_.dtype, shape, order, type_.contiguous, device=type_.device, turned=turned
-    )
+    if type_.steps is not None:
+        steps = tuple(type_.steps[axis] for axis in axes)
+    return ArrayType(type_.dtype, shape, order, type_.contiguous, device=type_.device, steps=steps)
 
 
 def count(shape: Shape) -> Size:
@@ -267,11 +326,13 @@ def reshaped(type_: ArrayType, shape: Shape, facts: Facts) -> ArrayType | None:
         raise CannotInfer(f"{count(type_.shape)} elements are reshaped to {count(shape)}")
     if is_c_like(type_):
         return ArrayType(type_.dtype, shape, c_order(len(shape)), device=type_.device)
+    new = [axis for axis in range(len(shape)) if shape[axis] != 1]
     if type_.order is None and type_.ndim > 1:
+        if len(new) == 1 and _is_apart(type_):
+            return None
         raise CannotInfer("the memory order of a reshaped array is not known")
     order = type_.order if type_.order is not None else c_order(type_.ndim)
     old = [axis for axis in range(type_.ndim) if type_.shape[axis] != 1]
-    new = [axis for axis in range(len(shape)) if shape[axis] != 1]
     if takes := _divided(type_.shape, shape, old, new):
         return _with_axes(type_, shape, order, takes)
     head, tail = _common(type_, shape, old, new, facts)
@@ -287,6 +348,23 @@ def reshaped(type_: ArrayType, shape: Shape, facts: Facts) -> ArrayType | None:
     if middle_old:
         takes[middle_old[0]] = middle_new
     return _with_axes(type_, shape, order, takes)
+
+
+def _is_apart(type_: ArrayType) -> bool:
+    """Whether an axis is surely not stepped over by the one before it as one axis would be."""
+    steps = [s for s, n in zip(type_.steps or (), type_.shape, strict=False) if n != 1]
+    return any(
+        (slow > 0) - (slow < 0) != (fast > 0) - (fast < 0) or 0 < abs(slow) <= abs(fast)
+        for slow, fast in pairwise(steps)
+    )
+
+
+def joined_axes(type_: ArrayType, shape: Shape, facts: Facts) -> tuple[list[int], list[int]]:
+    """Which axes a reshape joins, and which it makes of them; those before and behind stay as they are."""
+    old = [axis for axis in range(type_.ndim) if type_.shape[axis] != 1]
+    new = [axis for axis in range(len(shape)) if shape[axis] != 1]
+    head, tail = _common(type_, shape, old, new, facts)
+    return old[head : len(old) - tail], new[head : len(new) - tail]
 
 
 Takes = dict[int, list[int]]  # axis of an array -> axes of its view, slowest first
@@ -316,6 +394,11 @@ def _with_axes(type_: ArrayType, shape: Shape, order: tuple[int, ...], takes: Ta
     if len(view_order) != len(shape):
         raise CannotInfer("it is not known whether this reshape copies")
     order = tuple(view_order)
+    if type_.steps is not None:  # of a vector: they go on backwards, or nowhere
+        lengths = enumerate(reversed(order))
+        levels = {axis: type_.steps[0] * APART**level for level, axis in lengths}
+        steps = steps_between(shape, [levels[axis] for axis in range(len(shape))])
+        return ArrayType(type_.dtype, shape, None, contiguous=False, steps=steps)
     return canonical(ArrayType(type_.dtype, shape, order, type_.contiguous, device=type_.device))
 
 

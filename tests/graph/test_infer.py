@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ufuse.graph import ops
 from ufuse.graph.ops import Op
@@ -240,21 +241,95 @@ def test_diagonals() -> None:
 
 
 def test_windows() -> None:
-    """Windows have equal strides, so no memory order is known of them."""
-    for value, widths, axes in (
-        (np.ones(9), (3,), (0,)),
-        (np.ones((5, 6)), (2, 3), (0, 1)),
-        (np.ones((5, 6)), (4,), (1,)),
+    """Windows have equal strides, so no memory order is known of them, but how these compare is."""
+    for value, widths, axes, steps in (
+        (np.ones(9), (3,), (0,), (1, 1)),
+        (np.ones((5, 6)), (2, 3), (0, 1), (1000, 1, 1000, 1)),
+        (np.ones((5, 6)), (4,), (1,), (1000, 1, 1)),
     ):
-        given = ArrayType(value.dtype, value.shape)
+        given = type_of(value)
         found = result_type(ops.WINDOWS, [given], {"widths": widths, "axes": axes})
         assert isinstance(found, ArrayType)
         assert found.shape == np.lib.stride_tricks.sliding_window_view(value, widths, axes).shape
-        assert found.order is None
+        assert (found.order, found.steps) == (None, steps)
     with pytest.raises(CannotInfer, match="other axes"):
         result_type(
             ops.WINDOWS, [ArrayType(np.dtype(float), (n, m))], {"widths": (2,), "axes": (0, 1)}
         )
+
+
+def spans(draw: st.DrawFn, length: int) -> Span:
+    """Some of the elements along an axis, forwards or backwards."""
+    step = draw(st.sampled_from((1, 1, -1, 2, -2)))
+    count = draw(st.integers(1, (length - 1) // abs(step) + 1))
+    most = length - 1 - (count - 1) * abs(step)
+    start = draw(st.integers(0, most))
+    return Span(start if step > 0 else start + (count - 1) * -step, count, step)
+
+
+def turned(draw: st.DrawFn, value: np.ndarray) -> tuple[Op, dict[str, Any], np.ndarray]:
+    """A view of a view: its op and attributes, and NumPy's own."""
+    ndim = value.ndim
+    match draw(st.sampled_from(("repeat", "windows", "index", "index", "transpose"))):
+        case "repeat":
+            lengths = [draw(st.integers(2, 4)) if n == 1 else n for n in value.shape]
+            shape = (*draw(st.lists(st.integers(2, 3), max_size=1)), *lengths)
+            return ops.BROADCAST, {"shape": shape}, np.broadcast_to(value, shape)
+        case "windows":
+            axes = [axis for axis in range(ndim) if value.shape[axis] > 2]
+            chosen = (
+                tuple(draw(st.lists(st.sampled_from(axes), min_size=1, unique=True)))
+                if axes
+                else ()
+            )
+            attributes = {"widths": (2,) * len(chosen), "axes": chosen}
+            return ops.WINDOWS, attributes, sliding_window_view(value, (2,) * len(chosen), chosen)
+        case "index":
+            entries = tuple(
+                spans(draw, n) if draw(st.integers(0, 5)) else n - 1 for n in value.shape
+            )
+            real = [
+                slice(e.start, stop if (stop := e.start + e.length * e.step) >= 0 else None, e.step)
+                if isinstance(e, Span)
+                else e
+                for e in entries
+            ]
+            return ops.INDEX, {"index": entries}, value[(*real, ...)]
+    order = tuple(draw(st.permutations(range(ndim))))
+    return ops.TRANSPOSE, {"axes": order}, value.transpose(order)
+
+
+@settings(max_examples=20 * settings.default.max_examples)  # type: ignore[union-attr]
+@given(arrays(dtypes=["f8"], lengths=(1, 2, 3, 5, 8)), st.data())
+def test_steps(value: np.ndarray, data: st.DataObject) -> None:
+    """Steps that are known compare as strides do, and say that there are gaps: so copies lie as is predicted."""
+    type_: Type = type_of(value)
+    for _ in range(data.draw(st.integers(1, 4))):
+        if value.ndim == 0 or value.ndim > 5:
+            break
+        op, attributes, value = turned(data.draw, value)
+        type_ = infer_view(op, type_, attributes)
+        assert isinstance(type_, ArrayType)
+        assert type_.shape == value.shape
+        if type_.steps is not None:
+            assert not value.flags.forc
+            wide = [axis for axis, length in enumerate(value.shape) if length != 1]
+            known = [(type_.steps[axis], value.strides[axis]) for axis in wide]
+            for step, stride in known:
+                assert np.sign(step) == np.sign(stride)
+                for other, its in known:
+                    assert (abs(step) < abs(other)) == (abs(stride) < abs(its))
+        if 1 not in value.shape and (type_.steps or type_.order):
+            check(result_type(ops.COPY, [type_], {}), np.copy(value))
+
+
+def infer_view(op: Op, type_: Type, attributes: dict[str, Any]) -> Type:
+    """The type of a view; the test case ends where it is not predicted."""
+    try:
+        return result_type(op, [type_], attributes)
+    except CannotInfer:
+        reject()
+        raise
 
 
 @st.composite

@@ -72,6 +72,18 @@ REWRITES = {
         "y = divide f8(1.0) f8(0.0); return y",
         "y = divide f8(1.0) f8(0.0); return y",
     ),
+    "elements are not repeated for what repeats them": (
+        "a: f8[n]; b: f8[m, n]; w = broadcast a shape=(m, n); c = multiply w b; return c",
+        "a: f8[n]; b: f8[m, n]; c = multiply a b; return c",
+    ),
+    "nor for what is chosen": (
+        "a: f8[n]; b: f8[m, n]; w = broadcast a shape=(m, n); p = greater b 0; c = where p w b; return c",
+        "a: f8[n]; b: f8[m, n]; p = greater b 0; c = where p a b; return c",
+    ),
+    "they stay where nothing else has the shape": (
+        "a: f8[n]; w = broadcast a shape=(3, n); v = negative w; c = add v w; return c, w",
+        "a: f8[n]; w = broadcast a shape=(3, n); v = negative w; c = add v a; return c, w",
+    ),
     "twice is once": (
         "a: i8[n]; b = add a 1; c = add a 1; d = multiply b c; return d",
         "a: i8[n]; b = add a 1; d = multiply b b; return d",

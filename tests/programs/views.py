@@ -379,3 +379,86 @@ def odd_windows(x, y, a):
     except ValueError as error:
         found.append(str(error))
     return found
+
+
+@PROGRAMS.whole(lambda: (np.exp(1j * np.arange(6.0)), np.arange(12.0).reshape(3, 4), np.arange(6)))
+def smaller_elements(z, a, i):
+    pairs, bytes_of = z.view(float), a.view(np.uint8)
+    made = (z * 2).view("f8").reshape(-1, 2)
+    before = pairs.sum(), bytes_of.sum(axis=1), bytes_of
+    z[1] = 7 - 2j
+    pairs[0] = 3.0
+    return (
+        before, pairs, z, made, made[:, 0] - made[:, 1], i.view(np.int32)[::2], i.view("i2").reshape(6, 4), a.view("f4") * 2,
+        z[2:].view(float) + 1, pairs.flags.c_contiguous, a.view("u4").strides, a[1:].view("u2").ravel(), z.reshape(2, 3).view(float).T,
+    )  # fmt: skip
+
+
+@PROGRAMS.either(
+    lambda: (np.exp(1j * np.arange(6.0)), np.arange(12.0).reshape(3, 4), np.ones((4, 1)))
+)
+def smaller_elements_otherwise(z, a, one):
+    found = [
+        a.view(complex),
+        one.view("f4"),
+        a[:0].view("f4"),
+        a[1].view("u1").view(np.int16),
+        np.array(2.5).reshape(1).view("u1"),
+    ]
+    for array, dtype in (
+        (a.T, "f4"),
+        (z[::2], float),
+        (a[:, :3], "c16"),
+        (np.array(2.5), "u1"),
+        (a[:, :2], "f4"),
+        (z, "bool"),
+    ):
+        try:
+            found.append(array.view(dtype).sum())
+        except (ValueError, TypeError) as error:
+            found.append(str(error))
+    return found
+
+
+def tables():
+    """A table, one in Fortran order, three of these together, and a part of a table."""
+    a, t = np.arange(20.0).reshape(4, 5), np.sin(np.arange(24.0)).reshape(2, 3, 4)
+    return a, np.asfortranarray(a + 1), t, np.arange(40.0).reshape(5, 8)[:, :6], 2, 5
+
+
+@PROGRAMS.whole(tables)
+def parts_in_a_row(a, f, t, part, k, n):
+    return (
+        a[1:3, k:4].ravel(), a.T.ravel(), a[:, :k].reshape(-1), np.ravel(a[::2]), t[:, :k, 1:].reshape(2, -1), t[0, :, :k].ravel(),
+        t[:, k - 1 :].reshape(-1), t.transpose(1, 0, 2).reshape(3, -1), f.ravel(), f[1:].ravel(), f.T.ravel(), a[:k].ravel(), t[:, 0].ravel(),
+        np.diag(a[:, :4]).ravel(), t.diagonal().reshape(-1), np.diagflat(np.diag(t[0])), np.real(np.fft.fft(a[0])), np.imag(np.fft.fft(a[0])), np.real(t[0] + 1j)[0],
+        a[:, ::-1].ravel(), np.broadcast_to(a[0], a.shape).reshape(-1),
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(tables)
+def rows_in_fortran_order(a, f, t, part, k, n):
+    return (
+        a.ravel("F"), a.ravel(order="K"), f.ravel("K"), f.ravel("F"), np.ravel(t, order="F"), f.reshape(-1, order="F"),
+        f.reshape((5, 4), order="F"), f.reshape(k, -1, order="F"), a[1:, 1:].ravel("F"), f.T.ravel("K"),
+        a.copy(order="F"), np.copy(a, order="F"), f.copy("F"), t[:, ::2].copy(order="F"), a.astype("f4", order="F"), f.astype(int, order="C"),
+        a.astype(float, "F"), np.zeros_like(a[:, ::-1]), np.ones_like(np.broadcast_to(f[0], f.shape)), np.full_like(f[::-1], 2.0),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(tables)
+def rows_that_only_lengths_tell(a, f, t, part, k, n):
+    parts = (
+        a[:, :n],
+        a[k - 2 :],
+        part[0],
+        part[:, k],
+        part[1:],
+        a[:, n - 5 : n],
+        t[:, :, : n - 1],
+        f[: n - 1],
+        a[:, :k],
+    )
+    flags = [(one.flags.c_contiguous, one.flags.f_contiguous, one.flags["FORC"]) for one in parts]
+    rows = [one.ravel() for one in parts] + [one.reshape(-1) for one in parts]
+    return flags, rows, [np.ascontiguousarray(one) for one in parts], a.reshape(-1, order="F")

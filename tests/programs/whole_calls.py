@@ -281,3 +281,160 @@ def statistics_of_two_otherwise(x, y, one):
     except ValueError as error:
         found.append(str(error))
     return found, [(str(each.message), each.lineno, each.filename == __file__) for each in said]
+
+
+def several():
+    """A vector, one without negative numbers, a table, three of these, whole numbers, a table of these and labels."""
+    x = np.sin(np.arange(7.0))
+    a, t = np.cos(np.arange(20.0)).reshape(4, 5), np.sin(np.arange(24.0)).reshape(2, 3, 4)
+    i = np.array([3, 1, 3, 0, 5, 1, 0])
+    return x, x**2 + 0.5, a, t, i, np.array([[2, 1], [0, 4], [2, 1]]), i % 3
+
+
+@PROGRAMS.whole(several)
+def reduced_from_a_number_on(x, w, a, t, i, j, labels):
+    return (
+        np.max(a, axis=1, initial=0), np.min(a, initial=0), a.max(initial=-1.5), a.min(axis=0, initial=5), np.sum(a, axis=0, initial=10),
+        np.max(j, initial=3), np.max(a[:0], initial=2.0), np.max(a, axis=0, initial=-9.0, where=a > 0), np.prod(a, initial=2),
+        np.logical_and.reduce([x > 0, w > 0]), np.maximum.reduce([x, w]), np.add.reduce((x, w)), np.add.reduce([1, 2, 3]),
+        np.logical_or.reduce([x > 1, w > 1], axis=0), np.max(x, initial=i[0]), np.min(j, axis=(0, 1), keepdims=True, initial=-7),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(several)
+def reduced_from_a_number_on_otherwise(x, w, a, t, i, j, labels):
+    found = [a.sum(initial=3.0), np.sum(a * 1e308, axis=0, initial=1e308), np.sum(x, initial=1j)]
+    for array, number in ((a[:0], None), (i, "1"), (a, a[0])):
+        try:
+            found.append(np.max(array, initial=number))
+        except (TypeError, ValueError) as error:
+            found.append(type(error))
+    try:
+        np.logical_and.reduce([x > 0, w[:2] > 0])
+    except ValueError as error:
+        found.append(str(error))
+    return found
+
+
+@PROGRAMS.whole(several)
+def one_hot(x, w, a, t, i, j, labels):
+    rows = np.eye(labels.max() + 1)[labels]
+    return (
+        rows,
+        rows.sum(axis=0),
+        np.eye(int(i.max()) + 1, dtype=np.float32),
+        np.eye(3, dtype=int)[labels],
+        np.eye(len(x), k=1),
+    )
+
+
+@PROGRAMS.either(several)
+def identities_of_few_rows(x, w, a, t, i, j, labels):
+    found = [
+        np.eye(i[3]),
+        np.eye(i[1]),
+        np.eye(i.max(), 2),
+        np.eye(i.max(), k=1),
+        np.eye(i.max(), order="F"),
+    ]
+    for rows in (-i.max(), x[0], i.max() * 1.0):
+        try:
+            found.append(np.eye(rows))
+        except (TypeError, ValueError) as error:
+            found.append(str(error))
+    return found
+
+
+@PROGRAMS.whole(several)
+def several_places(x, w, a, t, i, j, labels):
+    z = x + 1j * w
+    return (
+        np.partition(x, [1, 3]), np.argpartition(x, (0, 2)), np.partition(a, [0, 1], axis=1), np.partition(x, kth=[1]), x.argpartition([1, 2]),
+        np.unique(j, axis=0, return_inverse=True), np.unique(j, axis=0, return_index=True, return_counts=True), np.unique(i, equal_nan=False),
+        np.unique_values(i), np.unique_counts(i), np.unique_inverse(i), np.unique_all(i).counts,
+        np.vdot(z, z).real, z[0].real + 1, z.sum().imag, z.astype("c8").sum().real, (z[1].real, z[1].imag),
+        np.average(x, weights=w, returned=True), np.average(a, axis=0, returned=True), np.average(x, returned=True),
+        np.average(a, axis=1, weights=np.arange(1, 6), returned=True), x.compress(w > 1), x.compress(x > 0, axis=0),
+        np.insert(x, [1, 3], 0.0), np.insert(x, (0, 0, 2), [1, 2, 3]), np.insert(x, [2], w), np.insert(i, -1, 7), np.quantile(x, 0.5, weights=w, method="inverted_cdf"),
+        np.quantile(a, [0.2, 0.7], axis=1, weights=w[:5], method="inverted_cdf"), np.intersect1d(i, labels, return_indices=True),
+        np.diagflat(x), np.diagflat(a), np.diagflat(x, 1), np.diagflat([1, 2]), np.diagflat(x, k=-2),
+    )  # fmt: skip
+
+
+@PROGRAMS.whole(several)
+def transforms_of_several_axes(x, w, a, t, i, j, labels):
+    return (
+        np.fft.fftn(t, axes=(1, 2)), np.fft.fft2(t, axes=(0, 1)), np.fft.rfft2(a), np.fft.rfftn(t), np.fft.rfft2(t, axes=(0, 1)),
+        np.fft.ifftn(t, axes=(0,)), np.fft.fft2(a, norm="ortho"), np.fft.rfft2(a.T), np.fft.rfftn(t, axes=(2, 0)), np.fft.rfft2(a.astype("f4")),
+    )  # fmt: skip
+
+
+@PROGRAMS.either(several)
+def several_places_otherwise(x, w, a, t, i, j, labels):
+    found = [
+        np.unique(j, axis=1, return_inverse=True),
+        a.compress([True, False, True], axis=0),
+        np.diagflat(2.5),
+        np.fft.fftn(t, s=(2, 2), axes=(0, 1)),
+    ]
+    for call in (
+        lambda: np.partition(x, [1, 30]), lambda: np.fft.fftn(t, axes=(5,)), lambda: np.average(x, weights=x - x, returned=True),
+        lambda: np.insert(x, [1, 30], 0.0), lambda: np.insert(x, [1, 2], [1, 2, 3]), lambda: np.insert(x, [], 1.0), lambda: np.insert(a, [0, 1], 2, axis=1),
+        lambda: np.quantile(x, 0.5, weights=-w, method="inverted_cdf"), lambda: np.quantile(x, 0.5, weights=w),
+        lambda: np.unique(i, axis=2), lambda: np.partition(x, [0.5]), lambda: np.fft.rfft2(t, axes=()),
+    ):  # fmt: skip
+        try:
+            found.append(call())
+        except (ValueError, IndexError, TypeError, ZeroDivisionError) as error:
+            found.append(str(error))
+    return found
+
+
+@PROGRAMS.whole(several)
+def put_where_a_mask_says(x, w, a, t, i, j, labels):
+    np.putmask(x, x > 0, 0)
+    np.putmask(a, a < 0, 1.5)
+    np.putmask(i, i > 2, 7)
+    part = w[1:]
+    np.putmask(part, part > 1, -1.0)
+    return x, a, i, w
+
+
+@PROGRAMS.either(several)
+def put_otherwise(x, w, a, t, i, j, labels):
+    np.putmask(x, x > 0, w)
+    np.putmask(i, x > 0, 2.7)
+    np.putmask(w, i, [1, 2])
+    try:
+        np.putmask(a, x > 0, 1)
+    except ValueError as error:
+        return str(error), x, i, w
+    return x, i, w
+
+
+@PROGRAMS.whole(lambda: (*several(), 2))
+def strides_of_views(x, w, a, t, i, j, labels, k):
+    return (
+        a.strides, a.T.strides, t[:, ::2].strides, a[:, 0].strides, (a + 1).strides, a[::-1].strides, t.transpose(1, 0, 2).strides,
+        a.reshape(-1).strides, a[:, :k].strides, (x + 1j * w).imag.strides, i.view("u8")[::k].strides,
+    )  # fmt: skip
+
+
+@PROGRAMS.either(
+    lambda: (
+        np.zeros((3, 1)),
+        np.zeros((0, 2)),
+        np.arange(12.0)[::3],
+        np.asfortranarray(np.ones((2, 3))),
+    )
+)
+def strides_of_others(one, none, gaps, f):
+    return (
+        one.strides,
+        none.strides,
+        gaps.strides,
+        f.strides,
+        f[None].strides,
+        np.broadcast_to(gaps, (2, 4)).strides,
+        f[:, :1].strides,
+    )

@@ -210,7 +210,7 @@ TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "data-branch":       (lambda x: x + 1 if x.sum() > 3 else x, (X,)),
     "sides":             (lambda x: x + 1 if x.sum() > 3 else x.astype("f4"), (X,)),
     "call":              (lambda x: (id(x) > 0, x + 1), (X,)),
-    "numpy-call":        (lambda x: np.sum(x, initial=1.0), (X,)),
+    "numpy-call":        (lambda x: x.sum(initial=1.0), (X,)),
     "operator":          (lambda x: {(x + 1).sum(): 1}, (X,)),
     "attribute":         (lambda x, o: x * o.scale, (X, local(2.0))),
     "effect":            (merged, (X, MappingProxyType({"a": 1}))),

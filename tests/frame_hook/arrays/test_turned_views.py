@@ -44,7 +44,7 @@ def test_they_are_captured() -> None:
     graph = ufuse.compile(lambda x: x[:, ::-1] * 2).trace(ufuse.Spec((None, None), "f8"))
     assert str(ufuse.Graph.parse(str(graph))) == str(graph)
     (kind,) = [node.type for node in graph._captured if node.op.name == "index"]
-    assert kind.turned == (0, -2)
+    assert kind.steps == (1000, -1)
 
 
 def drawn(seed: int, ndim: int) -> Callable[..., Any]:

@@ -67,6 +67,11 @@ def everyday(growth: Growth) -> str:
         f"np.sum({x}, where={m})", f"np.divide({x}, {y}, out=np.zeros_like({x}), where={y} != 0)", f"np.sqrt({x}, out=np.ones_like({x}), where={x} > 0)", f"{x}.max().item()",
         f"{x}.item(0)", f"np.diff({x}, prepend=0)", f"np.packbits({x} > 0)", f"np.unique({x}, axis=0)", f"np.setxor1d({x}, {y})", f"np.linalg.cond({x})", f"np.linalg.matrix_rank({x})",
         f"np.linalg.multi_dot([{x}, {x}.T, {x}])", f"math.ceil(len({x}) / 2)", f"{x}[: len({x}) // 2 * 2].reshape(len({x}) // 2, 2, -1)", f"np.maximum.accumulate({x}, out={x}.copy())",
+        f"np.broadcast_to({x}[0], {x}.shape) * {y}", f"np.broadcast_to({x}, (2, *{x}.shape))", f"np.broadcast_arrays({x}[:1], {y})[0] + {y}", f"{x}.ravel('F')",
+        f"{x}[:, :{i}].ravel()", f"{x}[:, :2].reshape(-1)", f"{x}.T.ravel()", f"{x}.copy(order='F')", f"{x}.reshape(-1, order='F')", f"np.eye({i})", f"{x}.strides",
+        f"np.max({x}, initial=0)", f"np.partition({x}, [0, 1], axis=0)", f"np.insert({x}.ravel(), [0, 1], 2.5)", f"({x} * 1j).view(float)", f"np.diagflat({x}[0])",
+        f"np.lib.stride_tricks.sliding_window_view({x}, (2, 2)).sum(axis=(2, 3))", f"np.broadcast_to({x}[:, :1], {x}.shape).max(axis=0)", f"{x}[:, ::-1].ravel()",
+        f"({x}[:, :{i}].flags.c_contiguous, {x}[{i}:].flags.f_contiguous)", f"np.zeros_like({x}[:, ::-1])", f"np.unique({x}, axis=0, return_inverse=True)",
     )  # fmt: skip
 
 
