@@ -133,6 +133,40 @@ def test_a_number_that_does_not_fit(host: Host) -> None:
             added(x, wrong)
 
 
+@pytest.mark.parametrize("number", [-1, 300, 2**70])
+def test_a_number_that_does_not_fit_an_unused_result(host: Host, number: int) -> None:
+    """CuPy raises though nobody uses what would be computed, also where other numbers came before."""
+    cp = host.cupy
+    x = cp.arange(5, dtype="u1")
+    for unused in (lambda x, n: x + n, lambda x, n: cp.maximum(x, n).sum(), lambda x, n: x > n):
+
+        def doubled(x: Any, n: int, unused: Any = unused) -> Any:
+            unused(x, n)
+            return x * 2
+
+        compiled = ufuse.compile(doubled)
+        for given in (1, 2, number, 3, number):
+            outcomes = [outcome(function, x, given) for function in (compiled, doubled)]
+            assert outcomes[0] == outcomes[1]
+
+
+def test_what_may_not_fit_is_computed_once(host: Host) -> None:
+    """The same operation on the same number can raise at the first place only."""
+    x = host.cupy.arange(5, dtype="u1")
+    compiled = ufuse.compile(lambda x, n: (x + n) * (x + n))
+    for number in (3, 4):
+        assert same(compiled(x, number), (x + number) * (x + number))
+    assert compiled.graphs[-1].source("cupy").count("// add") == 1
+
+
+def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The elements that a function gives, or its error."""
+    try:
+        return function(*arguments).tolist()
+    except OverflowError as error:
+        return str(error)
+
+
 def test_numpy_arrays_beside_cupys_are_refused_by_cupy(host: Host) -> None:
     """A mixture ends the graph; CuPy raises what it raises."""
     cp = host.cupy
