@@ -138,6 +138,17 @@ def test_sorting_in_place_that_cupy_refuses(host: Host, axis: int | None, order:
     check_restated(host, stored, lambda: (host.cupy.asarray(values, order=order),))
 
 
+@pytest.mark.parametrize("shift", [None, 1.5, True, (1, None), (1, 2)])
+def test_rolling_by_what_is_no_whole_number(host: Host, shift: Any) -> None:
+    """CuPy takes floats and raises for None: it is left to it, but for whole numbers."""
+    cp = host.cupy
+    axis = (0, 1) if isinstance(shift, tuple) else 0
+    values = RNG.normal(size=(4, 5))
+    check_restated(
+        host, lambda x, shift: cp.roll(x, shift, axis) * 2, lambda: (cp.asarray(values), shift)
+    )
+
+
 @pytest.mark.parametrize("dtype", "biefd")
 def test_stores_by_masks(host: Host, dtype: str) -> None:
     """Numbers where a mask says so: in one kernel with what makes the mask, at which the host does not wait."""
