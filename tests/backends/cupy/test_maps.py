@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,37 @@ def test_what_is_not_captured_runs_as_before(host: Host) -> None:
 
     x = cp.asarray(A)
     assert same(ufuse.compile(step)(x), step(x))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_no_compiler_takes_is_cupys_error(
+    host: Host, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """The error is that of CuPy's own kernel, behind what was written before; also where only the compiler knows."""
+    from ufuse.graph.typing import library  # noqa: PLC0415  CuPy may be imported now
+
+    cp = host.cupy
+    if not named:
+        monkeypatch.setattr(library, "NOT_COMPLEX", frozenset())
+        monkeypatch.setattr(library.cupy(), "_routine", cache(library.cupy()._asked))
+
+    def longest(x: Any, y: Any) -> Any:
+        y += 1
+        return cp.hypot(x, y) + 1
+
+    compiled = ufuse.compile(longest)
+    for _ in range(3):
+        errors = []
+        for function in (longest, compiled):
+            y = cp.ones(3)
+            with pytest.raises(cp.cuda.compiler.CompileException) as caught:
+                function(cp.ones(3, "c8"), y)
+            assert y.tolist() == [2] * 3
+            errors.append(str(caught.value))
+        assert errors[0] == errors[1]
+    assert bool(compiled.breaks) is named
+    x, y = cp.asarray(A), cp.asarray(B)
+    assert same(compiled(x, y.copy()), longest(x, y.copy()))
 
 
 def test_half_precision_is_declared(host: Host) -> None:

@@ -127,3 +127,4 @@ def prepare(programs: Iterable[Tried]) -> None:
                         warnings.simplefilter("ignore")
                         function(*world.made(given))
             world.forget()
+    host.cupy.get_default_memory_pool().free_all_blocks()  # lengths that nothing has computed may be large
