@@ -52,7 +52,7 @@ class DeviceWorld(World):
 
     def made(self, given: tuple[Given, ...]) -> tuple[Any, ...]:
         """Arguments for a call, sent to the device."""
-        return tuple(sent([without_denormals(one) for one in made(given)], self.host.cupy, {}))
+        return tuple(sent([for_every_device(one) for one in made(given)], self.host.cupy, {}))
 
     def sequence(self, program: Tried, compiled: Any) -> str:
         """What differs where launches come again: in other orders of threads, done late, with memory that is used again."""
@@ -103,11 +103,18 @@ class DeviceWorld(World):
         return [*seen, pool.used_bytes() - before]
 
 
-def without_denormals(value: Any) -> Any:
-    """An array with zeros in place of denormal numbers, which the test device flushes in other places than a GPU."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fc" and value.dtype.char != "e":
+def for_every_device(value: Any) -> Any:
+    """An array without what the test device does otherwise than a GPU.
+
+    It flushes denormal numbers elsewhere, and the host's processor refuses to divide the least whole number by -1.
+    """
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype.kind in "fc" and value.dtype.char != "e":
         for part in (value.real, value.imag) if value.dtype.kind == "c" else (value,):
             part[abs(part) < np.finfo(part.dtype).tiny] = 0
+    elif value.dtype.kind == "i":
+        value[value == np.iinfo(value.dtype).min] += 1
     return value
 
 
