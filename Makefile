@@ -52,7 +52,7 @@ leaks: $(VENV)/.dev extensions ## long runs that watch references and memory
 	$(RUN) -m pytest -m leaks $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.dev extensions ## random programs, plain against compiled; FUZZ_COUNT, FUZZ_SEED
-	for kind in numpy python loops sweeps branches; do UFUSE_MEASURE=0 $(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.fuzz", run_name="__main__")' \
+	for kind in numpy python loops sweeps branches cupy; do UFUSE_MEASURE=0 $(RUN) -c 'import runpy, sys; sys.path.append("."); runpy.run_module("tests.whole.fuzz", run_name="__main__")' \
 		--kind $$kind --count $(FUZZ_COUNT) --seed $(FUZZ_SEED) --processes 2 || exit; done
 
 break-everywhere: $(VENV)/.dev extensions ## the corpus with traces cut after 1, 2, 3, 5 or drawn numbers of instructions

@@ -16,9 +16,10 @@ WHEELS, SITE, VIEW = (ROOT / "build" / name for name in ("wheels", "gpu", "view"
 NEEDED = "numpy bytecode llvmlite rich setuptools".split()
 TESTED_WITH = "pytest hypothesis".split()
 SECONDS = 480
+RANDOM = "tests/whole/test_fuzz.py::test_random_programs_of_cupys_arrays"
 # fmt: off
 COMMANDS = {
-    "check": ("pytest", "--gpu", "-p", "no:cacheprovider", "-q", "-m", "not leaks", "tests/backends/cupy"),
+    "check": ("pytest", "--gpu", "-p", "no:cacheprovider", "-q", "-m", "not leaks", "tests/backends/cupy", RANDOM),
     "bench": ("benchmarks.gpu",),
 }
 # fmt: on

@@ -8,11 +8,24 @@ from typing import Any
 
 import cupy
 
+from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import Dialect
 
 
 def compiled(text: str, dialect: Dialect) -> Any:
-    """The module of a text, compiled as CuPy compiles its own, or with the dialect's options alone."""
+    """The module of a text, compiled as CuPy compiles its own, or with the dialect's options alone.
+
+    Raises:
+        DoesNotFit: the compiler refuses the text; plain Python says so, where it refuses CuPy's own, too.
+
+    """
+    try:
+        return _module_of(text, dialect)
+    except cupy.cuda.compiler.CompileException as error:
+        raise DoesNotFit from error
+
+
+def _module_of(text: str, dialect: Dialect) -> Any:
     if dialect.options is None:
         return cupy._core.core.compile_with_cache(text, ())
     module = cupy.cuda.function.Module()

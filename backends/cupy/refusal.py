@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class DoesNotFit(Exception):  # noqa: N818  plain Python runs instead, and raises what eager raises
-    """A number does not fit the type of a loop, an operator fails, or a check does not hold."""
+    """A number does not fit the type of a loop, an operator or a check fails, or no compiler takes a kernel."""

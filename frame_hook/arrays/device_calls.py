@@ -37,6 +37,7 @@ from ufuse.graph.typing.device_calls import (
     numpys_name,
 )
 from ufuse.graph.typing.library import CUDA
+from ufuse.graph.typing.shapes import is_c_like
 
 NONE = Constant(None)
 
@@ -180,6 +181,9 @@ def _sort_in_place(
     place = known(trace, axis, -1)
     if array.path or not array.type.ndim or known(trace, kind) not in (None, "stable"):
         raise GraphBreak("numpy-call", "cupy.ndarray.sort of a view, or of such a kind")
+    if not is_c_like(array.type):
+        raise GraphBreak("eager-raises", "NotImplementedError: it sorts arrays in C order")
+    normal_axis(place, array.type.ndim)
     devices.write_whole(trace, SORT, array, [], (("axis", ("const", place)),))
     return NONE
 

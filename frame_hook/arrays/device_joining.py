@@ -110,7 +110,7 @@ def _roll(interpreter: Interpreter, /, a: Symbol, shift: Symbol, axis: Symbol = 
     axes, shifts = known(trace, axis), known(trace, shift)
     axes = axes if isinstance(axes, tuple | list) else (axes,)
     shifts = shifts if isinstance(shifts, tuple | list) else (shifts,) * len(axes)
-    if len(shifts) != len(axes):
+    if len(shifts) != len(axes) or not all(type(step) in (int, bool) for step in shifts):
         raise GraphBreak("numpy-call", "cupy.roll by such shifts")
     by: dict[int, Any] = {}
     for one, step in zip(axes, shifts, strict=True):

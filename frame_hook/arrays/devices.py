@@ -69,8 +69,7 @@ def elementwise(trace: Trace, op: Op, operands: Sequence[Symbol]) -> Symbol:
 def _elementwise_node(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:
     if not any(isinstance(node.type, ArrayType) and node.type.device for node in nodes):
         return _of_numbers(trace, op, nodes)
-    may_raise = op.ufunc is None or arrays.may_raise(op.ufunc.__name__, nodes)
-    return trace.graph.node(op, nodes, may_raise=may_raise)
+    return trace.graph.node(op, nodes, may_raise=arrays.may_raise(op.name, nodes))
 
 
 def _of_numbers(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:

@@ -30,7 +30,7 @@ def merged(graph: Graph, *, replayed: bool = False) -> Graph:
         if node.op.kind not in MERGED or node.attributes.get("writes"):
             return None
         key = _key(node)
-        if not replayed and why_not_pure(node) is not None:
+        if not replayed and not _gives_the_same(node):
             return None
         known = found.setdefault(key, node)
         if known is node or not _may_merge(known, node, seen, builder):
@@ -38,6 +38,13 @@ def merged(graph: Graph, *, replayed: bool = False) -> Graph:
         return known
 
     return rewritten(graph, visit)
+
+
+def _gives_the_same(node: Node) -> bool:
+    """Whether the second of two such nodes does nothing new: a number that does not fit CuPy refuses at the first."""
+    if isinstance(node.type, ArrayType) and node.type.device and node.op.kind is Kind.MAP:
+        return True
+    return why_not_pure(node) is None
 
 
 def _may_merge(known: Node, node: Node, seen: Observed, builder: Builder) -> bool:

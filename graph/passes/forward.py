@@ -15,7 +15,7 @@ from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.memory.regions import whole
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
-from ufuse.graph.semantics.effects import why_not_pure
+from ufuse.graph.passes.dead import without_dead
 from ufuse.graph.types import ArrayType
 
 FRESH = (Kind.MAP, Kind.REDUCE, Kind.CREATE)
@@ -23,7 +23,7 @@ OPAQUE = (ops.CALL, ops.LOOP, ops.BRANCH)
 
 
 def forwarded(graph: Graph, memory: Memory) -> Graph:
-    """The graph with full stores into fresh buffers replaced by copies of their values."""
+    """The graph with full stores into fresh buffers replaced by copies of their values, without what they overwrite."""
     if not any(node.op.kind is Kind.STORE for node in graph):
         return graph
     uses = Uses(graph, memory)
@@ -40,7 +40,7 @@ def forwarded(graph: Graph, memory: Memory) -> Graph:
             replacement[node] = new
         nodes.append(new)
     outputs = tuple(replacement.get(node, node) for node in graph.outputs)
-    return _without_unused_buffers(replace(graph, nodes=tuple(nodes), outputs=outputs))
+    return without_dead(replace(graph, nodes=tuple(nodes), outputs=outputs))
 
 
 class Uses:
@@ -98,13 +98,3 @@ def _copy_of(value: Node, store: Node) -> Node:
     if value.type.dtype != fresh.dtype:
         return Node(ops.CAST, (value,), fresh, {"dtype": fresh.dtype}, store.location)
     return Node(ops.COPY, (value,), fresh, {"order": "K"}, store.location)
-
-
-def _without_unused_buffers(graph: Graph) -> Graph:
-    used = {source for node in graph for source in node.inputs} | set(graph.outputs)
-    kept = (
-        node
-        for node in graph
-        if node in used or node.op.kind is not Kind.CREATE or why_not_pure(node) is not None
-    )
-    return replace(graph, nodes=tuple(kept))

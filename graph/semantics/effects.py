@@ -9,10 +9,12 @@ import numpy as np
 
 from ufuse.graph import ops
 from ufuse.graph.node import Node
+from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, may_fail
 from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, target_type
+from ufuse.graph.typing.library import cupy
 
 COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
 LOGIC = frozenset("logical_and logical_or logical_xor logical_not".split())
@@ -58,6 +60,8 @@ def may_warn(node: Node) -> bool:
         return _is_given_dtype(node) and not _fits_dtype(node)
     if node.op is ops.CHECK or (node.op is ops.SCALAR and isinstance(node.type, NumberType)):
         return False
+    if node.op.kind is Kind.MAP and _is_on_device(node):
+        return False
     if node.op is ops.CALL and node.attributes["function"].startswith(DEVICE_FUNCTION):
         return False
     return why_not_pure(node) is not None
@@ -72,9 +76,24 @@ def _never(node: Node) -> str | None:
     return None
 
 
+def _is_on_device(node: Node) -> bool:
+    return isinstance(node.type, ArrayType) and bool(node.type.device)
+
+
+def _map_on_device(node: Node) -> str | None:
+    """Of CuPy's operations on elements, which give no warnings; a Python number that does not fit is refused."""
+    dtypes = cupy().routine_of(node.op, [operand_of(one) for one in node.inputs]).dtypes
+    numbers = (
+        (one, dtype)
+        for one, dtype in zip(node.inputs, dtypes, strict=False)
+        if isinstance(one.type, NumberType)
+    )
+    return next(filter(None, (why_not_converted(*one) for one in numbers)), None)
+
+
 def _map(node: Node) -> str | None:
-    if isinstance(node.type, ArrayType) and node.type.device:
-        return None  # CuPy gives no warnings
+    if _is_on_device(node):
+        return _map_on_device(node)
     assert node.op.ufunc is not None
     try:
         dtypes = loop_dtypes(node.op.ufunc, [operand_of(one) for one in node.inputs])

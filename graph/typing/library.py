@@ -47,6 +47,8 @@ ASKING = frozenset(
 )  # the names of functions that have rules
 # What a loop knows besides its elements: the place of one, how many there are.
 PLACED = re.compile(r"\b(?:i|n|_ind|(?:in|out)\d+_raw|type_(?:in|out)\d+_raw)\b")
+# CUDA has no such functions of complex numbers: CuPy has loops, which no compiler takes.
+NOT_COMPLEX = frozenset("arctan2 copysign hypot i0 nextafter".split())
 MOST_FOREIGN = 512  # elementwise functions beside NumPy's that are remembered
 
 # Reductions whose kernels no module of CuPy's has as an attribute, with the methods that run them.
@@ -328,6 +330,8 @@ class CuPy:
             raise CannotInfer(f"the loop of {name} asks where its element is")
         results = [checked_dtype(np.dtype(one)) for one in loop._out_dtypes]
         own = (*map(np.dtype, loop._in_dtypes), *results)
+        if name.removeprefix("cupy_") in NOT_COMPLEX and any(one.kind == "c" for one in own):
+            raise CannotInfer(f"no compiler takes CuPy's loop of {name} for complex numbers")
         return Routine(own, loop.routine, function._preamble)
 
     def _sample(self, dtype: np.dtype | None, kind: str) -> Any:

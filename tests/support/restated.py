@@ -50,7 +50,9 @@ def sent(value: Any, cupy: Any, known: dict[int, Any]) -> Any:
         return known[id(value)][0]
     new = value
     match value:
-        case np.ndarray() if isinstance(value.base, np.ndarray) and value.base.base is None:
+        case np.ndarray() if (
+            value.size and isinstance(value.base, np.ndarray) and value.base.base is None
+        ):
             whole = sent(value.base, cupy, known)
             offset = value.ctypes.data - value.base.ctypes.data
             new = cupy.ndarray(value.shape, value.dtype, whole.data + offset, value.strides)

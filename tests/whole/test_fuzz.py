@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cupy_host import Host
+from tests.support.real_device import RealDevice
 from tests.whole.fuzz.kinds import KINDS
 
 AT_ONCE = 10
@@ -28,6 +30,18 @@ def test_random_programs_are_the_same_compiled(kind: str, first: int) -> None:
     for seed in range(first, first + AT_ONCE):
         program = programs.generated(seed)
         found = programs.difference(program, BACKENDS[kind])
+        assert not found, f"{programs.shown(program)}\n{found}"
+
+
+@pytest.mark.any_python
+@pytest.mark.parametrize("first", range(0, 20, AT_ONCE))
+def test_random_programs_of_cupys_arrays(host: Host | RealDevice, first: int) -> None:
+    """The same of programs of CuPy's arrays; launches are replayed, in other orders of threads and late."""
+    programs = KINDS["cupy"]
+    several = [programs.generated(seed) for seed in range(first, first + AT_ONCE)]
+    programs.prepare(several)
+    for program in several:
+        found = programs.difference(program, "numpy")
         assert not found, f"{programs.shown(program)}\n{found}"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import ufuse
 from tests.support.cupy_host import Host
+from tests.support.restated import check_restated
 
 from .test_folds import source_of
 from .test_reductions import check, same
@@ -122,6 +123,30 @@ def test_sorting_in_place(host: Host) -> None:
 
     check(sorted_here, cp.asarray(RNG.normal(size=(4, 5))))
     check_in_place(sorted_argument, cp.asarray(RNG.normal(size=(4, 5))))
+
+
+@pytest.mark.parametrize("axis", [-1, 5, None])
+@pytest.mark.parametrize("order", "CF")
+def test_sorting_in_place_that_cupy_refuses(host: Host, axis: int | None, order: str) -> None:
+    """Behind a store its error has the user's line and no other context: it is not met inside the graph."""
+
+    def stored(x: Any) -> None:
+        x += 1
+        x.sort(axis=axis)
+
+    values = RNG.normal(size=(4, 5))
+    check_restated(host, stored, lambda: (host.cupy.asarray(values, order=order),))
+
+
+@pytest.mark.parametrize("shift", [None, 1.5, True, (1, None), (1, 2)])
+def test_rolling_by_what_is_no_whole_number(host: Host, shift: Any) -> None:
+    """CuPy takes floats and raises for None: it is left to it, but for whole numbers."""
+    cp = host.cupy
+    axis = (0, 1) if isinstance(shift, tuple) else 0
+    values = RNG.normal(size=(4, 5))
+    check_restated(
+        host, lambda x, shift: cp.roll(x, shift, axis) * 2, lambda: (cp.asarray(values), shift)
+    )
 
 
 @pytest.mark.parametrize("dtype", "biefd")

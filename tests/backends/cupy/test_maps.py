@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,40 @@ def test_a_number_that_does_not_fit(host: Host) -> None:
             added(x, wrong)
 
 
+@pytest.mark.parametrize("number", [-1, 300, 2**70])
+def test_a_number_that_does_not_fit_an_unused_result(host: Host, number: int) -> None:
+    """CuPy raises though nobody uses what would be computed, also where other numbers came before."""
+    cp = host.cupy
+    x = cp.arange(5, dtype="u1")
+    for unused in (lambda x, n: x + n, lambda x, n: cp.maximum(x, n).sum(), lambda x, n: x > n):
+
+        def doubled(x: Any, n: int, unused: Any = unused) -> Any:
+            unused(x, n)
+            return x * 2
+
+        compiled = ufuse.compile(doubled)
+        for given in (1, 2, number, 3, number):
+            outcomes = [outcome(function, x, given) for function in (compiled, doubled)]
+            assert outcomes[0] == outcomes[1]
+
+
+def test_what_may_not_fit_is_computed_once(host: Host) -> None:
+    """The same operation on the same number can raise at the first place only."""
+    x = host.cupy.arange(5, dtype="u1")
+    compiled = ufuse.compile(lambda x, n: (x + n) * (x + n))
+    for number in (3, 4):
+        assert same(compiled(x, number), (x + number) * (x + number))
+    assert compiled.graphs[-1].source("cupy").count("// add") == 1
+
+
+def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The elements that a function gives, or its error."""
+    try:
+        return function(*arguments).tolist()
+    except OverflowError as error:
+        return str(error)
+
+
 def test_numpy_arrays_beside_cupys_are_refused_by_cupy(host: Host) -> None:
     """A mixture ends the graph; CuPy raises what it raises."""
     cp = host.cupy
@@ -165,6 +200,37 @@ def test_what_is_not_captured_runs_as_before(host: Host) -> None:
 
     x = cp.asarray(A)
     assert same(ufuse.compile(step)(x), step(x))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_no_compiler_takes_is_cupys_error(
+    host: Host, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """The error is that of CuPy's own kernel, behind what was written before; also where only the compiler knows."""
+    from ufuse.graph.typing import library  # noqa: PLC0415  CuPy may be imported now
+
+    cp = host.cupy
+    if not named:
+        monkeypatch.setattr(library, "NOT_COMPLEX", frozenset())
+        monkeypatch.setattr(library.cupy(), "_routine", cache(library.cupy()._asked))
+
+    def longest(x: Any, y: Any) -> Any:
+        y += 1
+        return cp.hypot(x, y) + 1
+
+    compiled = ufuse.compile(longest)
+    for _ in range(3):
+        errors = []
+        for function in (longest, compiled):
+            y = cp.ones(3)
+            with pytest.raises(cp.cuda.compiler.CompileException) as caught:
+                function(cp.ones(3, "c8"), y)
+            assert y.tolist() == [2] * 3
+            errors.append(str(caught.value))
+        assert errors[0] == errors[1]
+    assert bool(compiled.breaks) is named
+    x, y = cp.asarray(A), cp.asarray(B)
+    assert same(compiled(x, y.copy()), longest(x, y.copy()))
 
 
 def test_half_precision_is_declared(host: Host) -> None:

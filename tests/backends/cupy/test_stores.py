@@ -181,6 +181,18 @@ def test_numbers_are_looked_at_before_anything_is_written(host: Host) -> None:
     assert y.tolist() == [6] * 5
 
 
+def test_choices_behind_a_store(host: Host) -> None:
+    """They raise for no values, so what was written does not end the graph."""
+
+    def chosen(cp: Any, x: Any, v: Any) -> Any:
+        x[1:] += v[:-1]
+        y = cp.where(x > v, x, 0.25)
+        v[:] = cp.where(y > 0, y, v)
+        return cp.clip(v, -1, y)
+
+    check(host, chosen, A, B)
+
+
 def random_program(seed: int) -> Callable[..., Any]:
     """Stores, elementwise operations and reductions over three arrays of 6 by 8, of which views overlap."""
     rng = np.random.default_rng(seed)

@@ -245,3 +245,18 @@ def test_places_are_numpys_in_numpys_code(host: Host) -> None:
     assert is_sent(compiled)
     assert places.dtype.char == np.argmax(x, axis=0).dtype.char
     assert type(place) is type(x.argmin())
+
+
+def test_what_was_folded_is_overwritten(host: Host) -> None:
+    """A result that is written over as a whole before anybody reads it is not folded: the kernel has no place for it."""
+
+    def overwritten(x: Any) -> Any:
+        highest = x.max(axis=-1)
+        lowest = (x * 2).min(axis=-1)
+        first = lowest[0:1]
+        lowest[...] = highest * 2
+        return first, x - highest[:, None]
+
+    compiled = check(overwritten, host.cupy.asarray(RNG.normal(size=(257, 33))))
+    assert "min" not in source_of(compiled)
+    check(overwritten, host.cupy.asarray(RNG.normal(size=(3, 3))))

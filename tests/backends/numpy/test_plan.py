@@ -135,6 +135,14 @@ def test_standardised_rows_with_numpys_own_variance() -> None:
     check(text, matrix)
 
 
+def test_what_is_overwritten_is_not_computed() -> None:
+    """A buffer of the graph's own that is written as a whole before anybody reads it holds nothing before."""
+    text = """a: i8[n, m]; b: i8[n]; s = reduce_maximum a axis=1; t = reduce_multiply a axis=1
+    u = store t b; v = add s u; return u, v"""
+    assert not any("multiply" in one for one in kernels(text))
+    check(text, rng.integers(0, 9, (7, 5)), np.arange(7))
+
+
 def test_a_row_value_that_is_broadcast_along_rows_is_another_kernel() -> None:
     """`a - a.max(axis=1)` of a square array subtracts by columns."""
     text = "a: f8[n, n]; r = reduce_maximum a axis=1; d = subtract a r; return d"

@@ -57,8 +57,9 @@ def product(
     computed = "f4" if c_type == "f2" else c_type
     result = matrix(c, c_type, 0, m, n, ldc)
     left, right = matrix(a, a_type, transa, m, k, lda), matrix(b, b_type, transb, k, n, ldb)
-    value = alpha * (left.astype(computed) @ right.astype(computed))
-    result[...] = value if beta == 0 else value + beta * result
+    with np.errstate(all="ignore"):
+        value = alpha * (left.astype(computed) @ right.astype(computed))
+        result[...] = value if beta == 0 else value + beta * result
 
 
 def factor(address: int, dtype: str) -> Any:

@@ -89,6 +89,8 @@ def chunk(seeds: range, asked: Asked, progress: Path) -> int:
     faulthandler.enable()
     sys.unraisablehook = lambda _: None  # programs made small fail in __del__ a lot
     failed = 0
+    progress.write_text(str(seeds.start))
+    asked.kind.prepare(map(asked.kind.generated, seeds))
     for seed in seeds:
         progress.write_text(str(seed))
         with contextlib.ExitStack() as opened:
@@ -233,6 +235,10 @@ def main() -> int:
     given = parser.parse_args()
     backend = given.backend or ("mixed" if given.kind == "python" else "numpy")
     asked = Asked(KINDS[given.kind], backend, not given.whole, given.whole_calls)
+    reason = asked.kind.why_not()
+    if reason is not None:
+        print(f"no programs of the kind {given.kind}: {reason}")
+        return 0
     if given.show:
         program = asked.kind.generated(given.seed)
         print(program.source)

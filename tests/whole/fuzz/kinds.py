@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.whole.fuzz import branches, generate, loops, shrink, sweeps
+from tests.support import cupy_host
+from tests.whole.fuzz import branches, devices, generate, loops, shrink, sweeps
 from tests.whole.fuzz.check import World, difference
+from tests.whole.fuzz.device_world import DeviceWorld, prepare
 from tests.whole.fuzz.python import programs
 from tests.whole.fuzz.python import shrink as python_shrink
 from tests.whole.fuzz.python.world import PythonWorld
+
+
+def never() -> None:
+    """Nothing keeps programs of a kind from running."""
+
+
+def unprepared(programs: Iterable[Any]) -> None:
+    """Programs of most kinds are run one by one, and nothing is done before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +33,8 @@ class Kind:
     is_usable: Callable[[Any], bool]
     world: type[World]
     seconds: float  # for making a program small
+    why_not: Callable[[], str | None] = never  # why no program can run on this machine
+    prepare: Callable[[Iterable[Any]], None] = unprepared  # for some programs, before they run
 
     def difference(self, program: Any, backend: str) -> str:
         """What the compiled program does otherwise; empty where nothing."""
@@ -59,6 +71,16 @@ KINDS = {
         sweeps.is_usable,
         sweeps.SweepsWorld,
         20,
+    ),
+    "cupy": Kind(
+        devices.generated,
+        devices.shown,
+        shrink.candidates,
+        shrink.can_be_made,
+        DeviceWorld,
+        60,
+        cupy_host.why_not,
+        prepare,
     ),
 }
 
