@@ -286,6 +286,8 @@ class ArraySlot:
     attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
     what has changed is set. A field of named tuples has its place among their items (`field`). No item has an attribute
     of its own that is `lacked`. One that `is_apart` has no item twice, and none that another list of objects has.
+    Where the attribute is an array, of one dtype and shape in all items, `items` is "arrays": they lie one behind
+    another along the first axis, in C order. Where some are written, none shares memory with what else the nest has.
 
     `within`: a temporary is given back as a view of a new array, as some of NumPy's functions do it: of an "array" like
     it, or as the only "column" of one of two axes.
@@ -406,6 +408,7 @@ Slot = (
     ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot | ObjectSlot | MemberSlot
 )  # fmt: skip
 OBJECTS = "objects"  # what the items of a list are
+ARRAYS = "arrays"  # what they have as an attribute
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -568,6 +571,8 @@ def _described(slot: Slot) -> str:
             written = ", written" if slot.is_written else ""
             field = f", field {slot.field}" if slot.field is not None else ""
             what = f"{name_text(slot.attribute)} of {name_text(owner)}{field}"
+            if slot.items == ARRAYS:
+                return f"{name}: {slot.ndim - 1}-d arrays of {slot.dtype}{written}, {what}"
             return f"{name}: attribute by {slot.items} of {slot.dtype}{written}, {what}"
         case ArraySlot():
             marks = (

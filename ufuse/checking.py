@@ -14,7 +14,7 @@ from ufuse.errors import UfuseError
 from ufuse.frame_hook.nests.entry import Making, NestMaker
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, version_of
-from ufuse.graph.nest import OBJECTS, TURNS, ArraySlot, Nest
+from ufuse.graph.nest import ARRAYS, OBJECTS, TURNS, ArraySlot, Nest
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.semantics import nest_reference, reference
 from ufuse.graph.semantics.check_nest import check_nest
@@ -187,9 +187,16 @@ def _copies(nest: Nest, objects: tuple[Any, ...]) -> list[Any]:
             copies[place] = stand_ins[slot.name]
         elif isinstance(slot, ArraySlot) and slot.owner and slot.field is None:
             for one, other in zip(stand_ins[slot.owner], copies[place], strict=True):
-                setattr(one, slot.attribute, nest_reference.attribute_of(other, slot))
+                setattr(one, slot.attribute, _apart(nest_reference.attribute_of(other, slot)))
             copies[place] = stand_ins[slot.owner]
+        elif isinstance(slot, ArraySlot) and slot.items == ARRAYS:
+            copies[place] = [tuple(map(_apart, one)) for one in copies[place]]
     return copies
+
+
+def _apart(value: Any) -> Any:
+    """A copy of an array; anything else as it is."""
+    return value.copy() if type(value) is np.ndarray else value
 
 
 def _why_other_states(objects: tuple[Any, ...], copies: list[Any]) -> str | None:

@@ -19,6 +19,7 @@ from ufuse.backends.numpy.llvm.nest_independence import outermost_turn, own_part
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.backends.numpy.llvm.nest_reach import written_rows
 from ufuse.graph.nest import (
+    ARRAYS,
     KINDS,
     OBJECTS,
     ArraySlot,
@@ -194,9 +195,11 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
         case ArraySlot(items=items) if items == OBJECTS:
             return "objects", slot.is_apart, slot.lacked
         case ArraySlot(owner=owner) if owner:
-            is_numpy, place = slot.items != "python", nest.place(ArraySlot, owner)
             field = -1 if slot.field is None else slot.field
-            return "attribute", _kind(slot), is_numpy, place, slot.is_written, slot.attribute, field
+            where = nest.place(ArraySlot, owner), slot.is_written, slot.attribute, field
+            if slot.items == ARRAYS:
+                return "arrays", slot.dtype.char, slot.ndim, *where
+            return "attribute", _kind(slot), slot.items != "python", *where
         case MemberSlot(owner=owner):
             return "member", nest.place(ArraySlot, owner), slot.is_given
         case ArraySlot(items=items) if items:

@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests.values import (
     SlotKind,
 )
 from ufuse.graph.nest import (
+    ARRAYS,
     I1,
     OBJECTS,
     ArraySlot,
@@ -185,8 +186,8 @@ def _slot_of_attribute(reader: Reader, column: int) -> ArraySlot:
     known = reader.outside.objects[reader.outside.owners[column]]
     name = next(name for name, number in known.columns.items() if number == column)
     return ArraySlot(
-        reader.outside.text(column), reader.given(column).dtype, 1, is_written=column in reader.stored,
-        items=_items_of(reader, column), owner=known.name, attribute=name, field=known.fields.get(name),
+        reader.outside.text(column), reader.given(column).dtype, reader.given(column).ndim,
+        is_written=column in reader.stored, items=_items_of(reader, column), owner=known.name, attribute=name, field=known.fields.get(name),
     )  # fmt: skip
 
 
@@ -200,6 +201,8 @@ def _items_of(reader: Reader, slot: int) -> str:
     """Whose numbers a list has; "" of an array."""
     if reader.outside.is_text(ArrayKind(slot)):
         return "text"
+    if slot in reader.outside.stacks:
+        return ARRAYS
     found = reader.outside.lists.get(slot)
     return "" if found is None else "numpy" if found.type.numpy else "python"
 

@@ -1,7 +1,8 @@
 """Lists of objects of one class in loops that are read as nests: what the items have as an attribute is an array.
 
 An item is named by its index alone, so that what is set is seen under all its names. No item of a list that changes is
-known by another name, see `checked`. What an attribute is, the class decides, guarded as for objects alone.
+known by another name, see `checked`. What an attribute is, the class decides, guarded as for objects alone. One that is
+an array has more axes, see `stacked.py`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import conversions, either, elementwise, tables, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, stacked, tables, views
 from ufuse.frame_hook.nests.values import (
     BOOL,
+    Array,
     ArrayKind,
     Bound,
     Item,
@@ -132,6 +136,9 @@ def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
     if not is_plain or (not has_slot and is_data_descriptor(outside.trace, found, member)):
         raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
     column = _column(outside, known, name, found)
+    if stacked.is_stacked(outside, column):
+        stacked.store(reader, owner, column, item)
+        return
     one, kind = either.known(conversions.number(reader.out, item)), outside.lists[column.slot].type
     if one.type != kind:
         raise NotNativeError(f"the attribute {name} of {known.name} changes its type", later=True)
@@ -206,9 +213,8 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
     if name in known.columns:
         return ArrayKind(known.columns[name])
     text = f"the attribute {name} of {known.name}"
-    is_field = isinstance(found, TUPLE_FIELD)
     try:
-        get = found.__get__ if is_field or is_slot(found) else None
+        get = found.__get__ if isinstance(found, TUPLE_FIELD) or is_slot(found) else None
         values = [get(one) if get is not None else _own(one, name) for one in known.value]
     except (AttributeError, IndexError):  # of an empty slot; of a tuple that is too short
         values = [_hook.NULL]
@@ -216,19 +222,31 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
         raise NotNativeError(f"{text}: it is one of other objects") from None
     if any(one is _hook.NULL for one in values):
         raise NotNativeError(f"{text}: not all of them have it", later=True)
+    if isinstance(values[0], np.ndarray):
+        if why := stacked.why_not_stacked(values):
+            raise NotNativeError(f"{text} is {why}", later=True)
+        known.columns[name] = outside.stack(known, f"{known.name}.{name}", values)
+        return _at_place(known, name, found)
     kind = common_item_kind(values)
     if kind is None:
         is_number = all(kind_of(one) is not None for one in values)
         what = "numbers of several types" if is_number else "what are no numbers of one type"
         raise NotNativeError(f"{text} is of {what}", later=True)
     known.columns[name] = outside.column(known, f"{known.name}.{name}", values, kind)
-    if is_field:
+    return _at_place(known, name, found)
+
+
+def _at_place(known: ObjectList, name: str, found: Any) -> ArrayKind:
+    if isinstance(found, TUPLE_FIELD):
         known.fields[name] = found.__reduce__()[1][0]
     return ArrayKind(known.columns[name])
 
 
-def _loaded(reader: Reader, owner: Member, column: ArrayKind) -> Number:
+def _loaded(reader: Reader, owner: Member, column: ArrayKind) -> Number | Array:
     _use(reader, reader.outside.objects[owner.holder.slot])
+    if stacked.is_stacked(reader.outside, column):
+        doubt_no_member(reader, owner)
+        return stacked.part(column, owner)
     type_, number = ELEMENTS[reader.dtype(column)], reader.array(column)
     loaded = reader.out.op("load", type_, owner.index, attributes=(number,))
     return Number(reader.item_kind(column), loaded)
@@ -392,6 +410,7 @@ def checked(reader: Reader) -> tuple[int, ...]:
     outside = reader.outside
     if not outside.objects:
         return ()
+    stacked.refuse_shared(reader)
     things = outside.things
     used = [one for register, one in outside.objects.items() if register in reader.used]
     for one in used:

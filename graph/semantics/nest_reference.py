@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph.nest import (
+    ARRAYS,
     COMPARISONS,
     DRAWS,
     EXIT,
@@ -106,11 +107,23 @@ def _array_of(slot: ArraySlot, thing: Sequence[Any]) -> np.ndarray:
         return np.zeros(len(thing), slot.dtype)
     if slot.owner:
         thing = [attribute_of(one, slot) for one in thing]
+    if slot.items == ARRAYS:
+        return _stacked(slot, thing)
     if slot.ndim == TABLE_AXES:
         shape = len(thing), len(thing[0]) if thing else 0
         numbers = [one for row in thing for one in _numbers(slot, row)]
         return np.array(numbers, slot.dtype).reshape(shape)
     return np.array(_numbers(slot, thing), slot.dtype)
+
+
+def _stacked(slot: ArraySlot, arrays: Sequence[Any]) -> np.ndarray:
+    """Arrays of one dtype and shape one behind another; none of them where some is another: no turn is done then."""
+    first = arrays[0] if arrays else None
+    fits = isinstance(first, np.ndarray) and all(
+        type(one) is np.ndarray and (one.dtype, one.shape) == (slot.dtype, first.shape)
+        for one in arrays
+    )
+    return np.stack(arrays) if fits else np.zeros((0,) * slot.ndim, slot.dtype)
 
 
 def attribute_of(thing: Any, slot: ArraySlot) -> Any:
@@ -146,6 +159,9 @@ def change_lists(
                 for added in (arrays[one.array][len(columns[one.array]) :],)
             ]
             thing.extend(zip(*parts, strict=True) if slot.has_tuples else parts[0])
+        elif isinstance(slot, ArraySlot) and slot.items == ARRAYS and slot.is_written:
+            for one, row in zip(thing, arrays[nest.arrays.index(slot)], strict=True):
+                attribute_of(one, slot)[...] = row
         elif isinstance(slot, ArraySlot) and slot.items and slot.is_written:
             place = nest.arrays.index(slot)
             lists = thing if slot.ndim == TABLE_AXES else [thing]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph.nest import (
+    ARRAYS,
     KINDS,
     OBJECTS,
     PLAIN_NAME,
@@ -49,6 +50,9 @@ LIST = re.compile(rf"(list|table) by (\w+) of (\w+)(, written)?(?: under ({NAME}
 LIST_OF_OBJECTS = re.compile(rf"list of objects(, apart)?((?:, without {NAME})*)$")
 ATTRIBUTE = re.compile(
     rf"attribute by (\w+) of (\w+)(, written)?, ({NAME}) of ({NAME})(?:, field (\d+))?$"
+)
+STACKED = re.compile(
+    rf"(\d+)-d arrays of (\w+)(, written)?, ({NAME}) of ({NAME})(?:, field (\d+))?$"
 )
 MEMBER = re.compile(rf"an item of ({NAME})(, made)?$")
 GROWING = re.compile(
@@ -117,11 +121,11 @@ def _slot(text: str) -> Slot:
             name, np.dtype(bool), 1, is_written=False, items=OBJECTS, lacked=names, is_apart=bool(apart)
         )  # fmt: skip
     if (attribute := ATTRIBUTE.fullmatch(what)) is not None:
-        whose, dtype, written, attribute_name, owner, field = attribute.groups()
-        return ArraySlot(
-            name, np.dtype(dtype), 1, bool(written), items=whose, owner=_name(owner),
-            attribute=_name(attribute_name), field=None if field is None else int(field),
-        )  # fmt: skip
+        whose, *rest = attribute.groups()
+        return _of_items(name, whose, 1, *rest)
+    if (stacked := STACKED.fullmatch(what)) is not None:
+        ndim, *rest = stacked.groups()
+        return _of_items(name, ARRAYS, 1 + int(ndim), *rest)
     if (member := MEMBER.fullmatch(what)) is not None:
         return MemberSlot(name, _name(member[1]), is_given=not member[2])
     if what == "an object":
@@ -142,6 +146,16 @@ def _slot(text: str) -> Slot:
     return ArraySlot(
         name, np.dtype(dtype), int(ndim), "written" in known, "bound again" in known, "viewed" in known,
         within="".join(within),
+    )  # fmt: skip
+
+
+def _of_items(
+    name: str, items: str, ndim: int, dtype: str, written: str | None, attribute: str, owner: str, field: str | None
+) -> ArraySlot:  # fmt: skip
+    """What the items of a list of objects have as an attribute."""
+    return ArraySlot(
+        name, np.dtype(dtype), ndim, bool(written), items=items, owner=_name(owner),
+        attribute=_name(attribute), field=None if field is None else int(field),
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 /*
  * Lists that a nest changes. What is appended, or stored, lies in memory of the nest's own until a
- * chunk is committed: then objects are made of all of it, and put into the lists. The laws:
+ * chunk is committed: then objects are made of all of it, and put into the lists; arrays that items
+ * of lists have get what differs. The laws:
  *
  * 1. Objects of what is stored are made before a list changes; what is appended can be taken away
  *    again. Where there is no memory for an object, no list has changed.
@@ -57,7 +58,8 @@ begin_columns(const Nest *nest, const NestSlot *slot, PyObject *list)
 bool
 lists_begin(Nest *nest, PyObject *const *objects, int64_t left)
 {
-    if (!lists_are_apart(nest, objects) || !members_are_apart(nest, objects)) {
+    if (!lists_are_apart(nest, objects) || !members_are_apart(nest, objects) ||
+        !stacked_are_apart(nest, objects)) {
         return false;
     }
     for (int i = 0; nest->changing > 0 && i < nest->slots; i++) {
@@ -195,7 +197,7 @@ make_objects(const Nest *nest, PyObject *const *objects, const Saved *saved, Mad
 {
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
-        if (slot->kind != SLOT_GROWN && changes_list(slot) &&
+        if (slot->kind != SLOT_GROWN && changes_list(slot) && !slot->stacked &&
             !make_stored(nest, slot, objects[i], saved, made)) {
             return false;
         }
@@ -292,6 +294,12 @@ store_all(const Nest *nest, PyObject *const *objects, const Saved *saved, const 
         }
         const char *now = nest->memory[slot->memory].data;
         const char *before = saved_copy(saved, now);
+        if (slot->stacked) {
+            if (before != NULL) {
+                stacked_change(nest, slot, objects[i], now, before);
+            }
+            continue;
+        }
         if (slot->attribute != NULL) {
             next = before == NULL ? next : members_change(slot, objects[i], now, before, next);
             continue;

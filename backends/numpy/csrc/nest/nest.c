@@ -3,6 +3,9 @@
 
 #include <structmember.h>
 
+/* To copy an array of an item takes as long as to read so many numbers, about. */
+enum { AS_NUMBERS = 5 };
+
 static PyTypeObject *nest_type;
 
 /* The dtype and the axes of an array. 0, or -1 with an exception. */
@@ -104,6 +107,16 @@ read_grown(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
+/* Have an array be made for each call. */
+static void
+add_listed(Nest *self, NestSlot *slot)
+{
+    slot->listed = true;
+    slot->memory = self->lists++;
+    self->arrays++;
+    self->words += 1 + 2 * slot->axes;
+}
+
 /* Have a slot be numbers of a list, of a kind. */
 static void
 set_listed(Nest *self, NestSlot *slot, int kind, int numpy)
@@ -114,14 +127,11 @@ set_listed(Nest *self, NestSlot *slot, int kind, int numpy)
 #undef TYPE_OF
     };
     slot->kind = SLOT_ARRAY;
-    slot->listed = true;
     slot->numpy = numpy;
     slot->item = (SlotKind)(SLOT_FLOAT + kind);
     slot->type = types[kind];
     slot->itemsize = number_bytes(slot->type);
-    slot->memory = self->lists++;
-    self->arrays++;
-    self->words += 1 + 2 * slot->axes;
+    add_listed(self, slot);
 }
 
 /* ("list", what its numbers are, whether NumPy's, the slot of the iterator that goes over it or
@@ -181,6 +191,26 @@ read_objects(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
+/* Have a slot be an attribute of the items of a list of objects. 0, or -1 with an exception. */
+static int
+set_attribute(Nest *self, NestSlot *slot, PyObject *given, PyObject *attribute, int written)
+{
+    bool known = slot->owner >= 0 && slot->owner < slot - self->slot;
+    NestSlot *owner = known ? &self->slot[slot->owner] : NULL;
+    if (!known || !owner->objects || (written && !owner->apart) ||
+        !PyUnicode_CheckExact(attribute) || (written && slot->field >= 0 && !slot->stacked)) {
+        PyErr_Format(PyExc_ValueError, "no attribute of a list of objects: %R", given);
+        return -1;
+    }
+    owner->attributes += slot->stacked ? AS_NUMBERS : 1;
+    slot->iterator = -1;
+    slot->changed = written;
+    slot->attribute = Py_NewRef(attribute);
+    self->written += written;
+    self->changing += written;
+    return 0;
+}
+
 /* ("attribute", what its numbers are, whether NumPy's, the slot of the list of objects, whether it
  * is written, its name, its place among the items of named tuples or -1). */
 static int
@@ -194,21 +224,35 @@ read_attribute(Nest *self, NestSlot *slot, PyObject *given)
         (kind = number_kind(item)) < 0) {
         return -1;
     }
-    bool known = slot->owner >= 0 && slot->owner < slot - self->slot;
-    NestSlot *owner = known ? &self->slot[slot->owner] : NULL;
-    if (!known || !owner->objects || (written && !owner->apart) ||
-        !PyUnicode_CheckExact(attribute) || (written && slot->field >= 0)) {
-        PyErr_Format(PyExc_ValueError, "no attribute of a list of objects: %R", given);
+    slot->axes = 1;
+    if (set_attribute(self, slot, given, attribute, written) < 0) {
         return -1;
     }
-    owner->attributes++;
-    slot->axes = 1;
-    slot->iterator = -1;
-    slot->changed = written;
-    slot->attribute = Py_NewRef(attribute);
-    self->written += written;
-    self->changing += written;
     set_listed(self, slot, kind, numpy);
+    return 0;
+}
+
+/* ("arrays", character of the dtype, axes, the slot of the list of objects, whether they are
+ * written, the name of the attribute, its place among the items of named tuples or -1). */
+static int
+read_stacked(Nest *self, NestSlot *slot, PyObject *given)
+{
+    PyObject *name, *character, *attribute;
+    int written;
+    if (!PyArg_ParseTuple(given, "UUiipUn", &name, &character, &slot->axes, &slot->owner, &written,
+                          &attribute, &slot->field) ||
+        set_type(slot, given, character, MOST_LENGTHS) < 0) {
+        return -1;
+    }
+    slot->stacked = true;
+    if (slot->axes < 2) {
+        PyErr_Format(PyExc_ValueError, "no arrays of a nest: %R", given);
+        return -1;
+    }
+    if (set_attribute(self, slot, given, attribute, written) < 0) {
+        return -1;
+    }
+    add_listed(self, slot);
     return 0;
 }
 
@@ -294,6 +338,10 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
     if (name != NULL && PyUnicode_Check(name) &&
         PyUnicode_CompareWithASCIIString(name, "attribute") == 0) {
         return read_attribute(self, slot, given);
+    }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "arrays") == 0) {
+        return read_stacked(self, slot, given);
     }
     if (known && kind == SLOT_GROWN) {
         return read_grown(self, slot, given);

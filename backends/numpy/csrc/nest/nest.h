@@ -94,8 +94,9 @@ typedef struct {
     bool apart;       /* of such a list: law 2 of members.c */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
     int attributes;   /* of such a list: how many slots are attributes of its items */
-    PyObject *attribute; /* the name of such an attribute, whose numbers are the slot's; or NULL */
+    PyObject *attribute; /* the name of such an attribute, which the slot has of all; or NULL */
     Py_ssize_t field;    /* the place of that among the items of named tuples; -1: it is no field */
+    bool stacked;        /* the attributes are arrays, which the slot has one behind another */
     int owner;           /* of an attribute, or a local that is an item: the slot of the list */
     int within; /* of a temporary: WITHIN_ARRAY, WITHIN_COLUMN, or 0: it is an array itself */
     /* Of a list that grows: what its items have; whether these are tuples; whether the columns
@@ -234,7 +235,9 @@ const Number *item_number(SlotKind item, bool numpy);
 bool list_takes_too_long(Nest *nest, int64_t count, int64_t left);
 
 /* objects.c */
+PyObject *owner_of_memory(PyArrayObject *array);
 bool is_private(PyArrayObject *array);
+bool array_fits(const NestSlot *slot, PyObject *object, int axes);
 int slot_cells(const NestSlot *slot);
 bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
@@ -325,6 +328,14 @@ PyObject **members_change(const NestSlot *slot, PyObject *list, const char *now,
 int64_t members_index(PyObject *list, PyObject *object);
 PyObject *members_item(PyObject *list, int64_t index);
 bool members_are_apart(const Nest *nest, PyObject *const *objects);
+
+/* stacked.c: attributes of these that are arrays. */
+bool stacked_read(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left);
+void stacked_words(const Nest *nest, const NestSlot *slot, int64_t *words);
+int64_t stacked_elements(const Nest *nest, const NestSlot *slot);
+void stacked_change(const Nest *nest, const NestSlot *slot, PyObject *list, const char *now,
+                    const char *before);
+bool stacked_are_apart(const Nest *nest, PyObject *const *objects);
 
 /* lists.c */
 bool lists_begin(Nest *nest, PyObject *const *objects, int64_t left);

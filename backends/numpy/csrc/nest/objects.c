@@ -6,18 +6,25 @@
 /* Numbers of a list that are read for a call; the next call reads the next ones. */
 enum { MOST_ITEMS = 1 << 15 };
 
-/* Whether an array's memory came from NumPy's allocator: then nobody but NumPy's arrays has it. */
-bool
-is_private(PyArrayObject *array)
+/* The array that an array's memory belongs to, borrowed; NULL where that is none. */
+PyObject *
+owner_of_memory(PyArrayObject *array)
 {
     while (!PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA)) {
         PyObject *base = PyArray_BASE(array);
         if (base == NULL || !PyArray_Check(base)) {
-            return false;
+            return NULL;
         }
         array = (PyArrayObject *)base;
     }
-    return true;
+    return (PyObject *)array;
+}
+
+/* Whether an array's memory came from NumPy's allocator: then nobody but NumPy's arrays has it. */
+bool
+is_private(PyArrayObject *array)
+{
+    return owner_of_memory(array) != NULL;
 }
 
 /* Set by `np.broadcast_arrays`; NumPy has no name for it in its headers. */
@@ -27,9 +34,9 @@ warns_when_written(PyArrayObject *array)
     return (unsigned)PyArray_FLAGS(array) >> 31;
 }
 
-/* Whether an object is an array as the slot says. */
-static bool
-array_fits(const NestSlot *slot, PyObject *object)
+/* Whether an object is an array of so many axes, and else as the slot says. */
+bool
+array_fits(const NestSlot *slot, PyObject *object, int axes)
 {
     if (!PyArray_CheckExact(object)) {
         return false;
@@ -37,7 +44,7 @@ array_fits(const NestSlot *slot, PyObject *object)
     PyArrayObject *array = (PyArrayObject *)object;
     const PyArray_Descr *descr = PyArray_DESCR(array);
     if (descr->type_num != slot->type || !PyArray_ISNBO(descr->byteorder) ||
-        PyArray_NDIM(array) != slot->axes || !PyArray_ISALIGNED(array)) {
+        PyArray_NDIM(array) != axes || !PyArray_ISALIGNED(array)) {
         return false;
     }
     return !slot->changed ||
@@ -243,6 +250,7 @@ objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells)
         }
         if (slot->axes == 2 || slot->objects || slot->attribute != NULL) {
             bool read = slot->objects             ? members_fit(nest, slot, objects[i], left)
+                        : slot->stacked           ? stacked_read(nest, slot, objects[i], left)
                         : slot->attribute != NULL ? members_read(nest, slot, objects[i])
                                                   : table_read(nest, slot, &objects[i], left);
             if (!read) {
@@ -281,7 +289,10 @@ objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words)
         if (slot->kind != SLOT_ARRAY) {
             continue;
         }
-        if (slot->listed && slot->axes == 2) {
+        if (slot->stacked) {
+            stacked_words(nest, slot, words);
+        }
+        else if (slot->listed && slot->axes == 2) {
             table_words(nest, slot, words);
         }
         else if (slot->listed) {
@@ -291,7 +302,7 @@ objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words)
             words += 1 + 2 * slot->axes;
             continue;
         }
-        if (!array_fits(slot, objects[i])) {
+        if (!array_fits(slot, objects[i], slot->axes)) {
             return false;
         }
         PyArrayObject *array = (PyArrayObject *)objects[i];
