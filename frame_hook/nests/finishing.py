@@ -185,9 +185,10 @@ def _slot_of_attribute(reader: Reader, column: int) -> ArraySlot:
     """The slot of what the items of a list of objects have as an attribute."""
     known = reader.outside.objects[reader.outside.owners[column]]
     name = next(name for name, number in known.columns.items() if number == column)
+    like = reader.given(column)
     return ArraySlot(
-        reader.outside.text(column), reader.given(column).dtype, reader.given(column).ndim,
-        is_written=column in reader.stored, items=_items_of(reader, column), owner=known.name, attribute=name, field=known.fields.get(name),
+        reader.outside.text(column), like.dtype, like.ndim, is_written=column in reader.stored,
+        items=_items_of(reader, column), owner=known.name, attribute=name, field=known.fields.get(name),
     )  # fmt: skip
 
 

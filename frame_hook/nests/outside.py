@@ -204,9 +204,7 @@ class Outside:
         self, known: object_lists.ObjectList, name: str, values: list[Any], kind: NumberKind
     ) -> int:
         """The number of an array of what objects have as an attribute."""
-        number = self._column(
-            known, name, np.broadcast_to(np.zeros((), kind.dtype), len(values))
-        )
+        number = self._column(known, name, np.broadcast_to(np.zeros((), kind.dtype), len(values)))
         self.sequences[number] = values
         self.lists[number] = Numbers(ArrayKind(number), kind)
         return number

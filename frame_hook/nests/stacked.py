@@ -100,7 +100,8 @@ def refuse_shared(reader: Reader) -> None:
         for one in arrays
         if one.size
     )
-    ends: dict[tuple[bool, bool], int] = {}  # so far; of those that are stacked, those that are written
+    # So far; of those that are stacked, and those that are written.
+    ends: dict[tuple[bool, bool], int] = {}
     for begin, end, slot in extents:
         kind = slot in stacks, slot in stored
         for other, past in ends.items():

@@ -121,11 +121,11 @@ def _slot(text: str) -> Slot:
             name, np.dtype(bool), 1, is_written=False, items=OBJECTS, lacked=names, is_apart=bool(apart)
         )  # fmt: skip
     if (attribute := ATTRIBUTE.fullmatch(what)) is not None:
-        whose, *rest = attribute.groups()
-        return _of_items(name, whose, 1, *rest)
+        whose, *parts = attribute.groups()
+        return _of_items(name, whose, 1, *parts)
     if (stacked := STACKED.fullmatch(what)) is not None:
-        ndim, *rest = stacked.groups()
-        return _of_items(name, ARRAYS, 1 + int(ndim), *rest)
+        ndim, *parts = stacked.groups()
+        return _of_items(name, ARRAYS, 1 + int(ndim), *parts)
     if (member := MEMBER.fullmatch(what)) is not None:
         return MemberSlot(name, _name(member[1]), is_given=not member[2])
     if what == "an object":

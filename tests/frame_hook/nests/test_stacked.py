@@ -69,9 +69,7 @@ def vectors(count, dtype=float, length=3):
 
 def some(kind: Any = Ball, count: int = 5, dtype: Any = float, length: int = 3) -> list[Any]:
     """Objects of a class."""
-    pairs = zip(
-        vectors(count, dtype, length), vectors(count + 2, dtype, length)[2:], strict=True
-    )
+    pairs = zip(vectors(count, dtype, length), vectors(count + 2, dtype, length)[2:], strict=True)
     return [kind(pos, vel, 1.0 + i) for i, (pos, vel) in enumerate(pairs)]
 
 
@@ -188,9 +186,7 @@ def test_programs_are_native_and_the_same(function, kind) -> None:
 def test_the_reference_does_the_same(function, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a nest means is what the program does; nests with such attributes keep the laws, and read back."""
     made = on_the_reference(monkeypatch)
-    check_same(
-        function, ufuse.compile(function), lambda: arguments(some(), 0.01, 150), atoms=False
-    )
+    check_same(function, ufuse.compile(function), lambda: arguments(some(), 0.01, 150), atoms=False)
     assert sum(one.turns for one in made) > 5
     assert any("1-d arrays of float64" in str(one.nest) for one in made)
 
@@ -222,7 +218,9 @@ def test_fields_of_named_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
         elements_of_tuples, ufuse.compile(elements_of_tuples),
         lambda: arguments(some(Placed), 0.01, 100), atoms=False,
     )  # fmt: skip
-    assert any("1-d arrays of float64, written, pos of balls, field 0" in str(one.nest) for one in made)
+    assert any(
+        "1-d arrays of float64, written, pos of balls, field 0" in str(one.nest) for one in made
+    )
 
 
 @pytest.mark.parametrize("dtype", ["f4", "i8", "i4", "u1", "?", "c16"])
@@ -266,7 +264,9 @@ def test_arrays_of_two_axes(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def make(steps: int = MANY) -> tuple[Any, ...]:
         grids = np.random.default_rng(3).normal(size=(8, 3, 3))
-        balls = [Ball(one.copy(), other.copy()) for one, other in zip(grids[:4], grids[4:], strict=True)]
+        balls = [
+            Ball(one.copy(), other.copy()) for one, other in zip(grids[:4], grids[4:], strict=True)
+        ]
         return balls, 0.01, steps
 
     assert native_turns(of_grids, make, atoms=False) > MANY // 2
@@ -380,7 +380,9 @@ ODD: dict[str, Callable[[], list[Any]]] = {
     "two axes": lambda: [Ball(np.ones((2, 3)) * i, np.ones((2, 3))) for i in range(5)],
     "backwards": lambda: with_one("pos", lambda one: one[::-1]),
     "with gaps": lambda: with_one("pos", lambda one: np.repeat(one, 2)[::2]),
-    "unaligned": lambda: with_one("vel", lambda one: np.frombuffer(bytearray(b"x" + one.tobytes()), float, 3, 1)),
+    "unaligned": lambda: with_one(
+        "vel", lambda one: np.frombuffer(bytearray(b"x" + one.tobytes()), float, 3, 1)
+    ),
     "of a buffer": lambda: with_one("pos", lambda one: np.frombuffer(bytearray(one.tobytes()))),
     "broadcast": lambda: with_one("vel", lambda _: np.broadcast_to(1.5, 3)),
     "the same object twice": same_twice,
@@ -469,7 +471,7 @@ def test_arrays_beside_the_objects(function, monkeypatch: pytest.MonkeyPatch) ->
         lambda: other_is(lambda one: one),
         lambda: other_is(lambda one: one[::-1]),
         lambda: other_is(lambda one: np.frombuffer(one.data)),
-        lambda: other_is(lambda one: np.lib.stride_tricks.as_strided(one)),
+        lambda: other_is(np.lib.stride_tricks.as_strided),
         lambda: out_is(lambda one: one.pos),
         lambda: out_is(lambda one: one.vel[1:]),
         out_is_base,

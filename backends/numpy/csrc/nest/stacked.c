@@ -125,7 +125,7 @@ stacked_change(const Nest *nest, const NestSlot *slot, PyObject *list, const cha
     }
 }
 
-/* Note arrays that are not copied. False: some has memory of others than NumPy, which may be any. */
+/* Note arrays that are not copied. False: some has memory of others than NumPy: it may be any. */
 static bool
 note_others(const Nest *nest, PyObject *const *objects, bool writes, Memories *memories)
 {
@@ -244,13 +244,12 @@ stacked_are_apart(const Nest *nest, PyObject *const *objects)
     }
     Memories memories = {.ascending = true, .extent = PyMem_Malloc(copied * sizeof(Extent))};
     size_t slots = (size_t)nest->slots;
-    bool apart = addresses_begin(&memories.read, slots) &&
-                 addresses_begin(&memories.written, slots) &&
-                 addresses_begin(&memories.whole, copied) &&
-                 addresses_begin(&memories.viewed, copied) && memories.extent != NULL &&
-                 note_others(nest, objects, writes_copies, &memories) &&
-                 note_all(nest, objects, true, &memories) &&
-                 note_all(nest, objects, false, &memories) && extents_are_apart(&memories);
+    bool apart =
+        addresses_begin(&memories.read, slots) && addresses_begin(&memories.written, slots) &&
+        addresses_begin(&memories.whole, copied) && addresses_begin(&memories.viewed, copied) &&
+        memories.extent != NULL && note_others(nest, objects, writes_copies, &memories) &&
+        note_all(nest, objects, true, &memories) && note_all(nest, objects, false, &memories) &&
+        extents_are_apart(&memories);
     addresses_drop(&memories.read);
     addresses_drop(&memories.written);
     addresses_drop(&memories.whole);
