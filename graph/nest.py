@@ -288,6 +288,9 @@ class ArraySlot:
     of its own that is `lacked`. One that `is_apart` has no item twice, and none that another list of objects has.
     Where the attribute is an array, of one dtype and shape in all items, `items` is "arrays": they lie one behind
     another along the first axis, in C order. Where some are written, none shares memory with what else the nest has.
+    Where the attribute is bound to new arrays, an array of bools behind that, `items` "marks", begins with False and
+    says which items get one, with what the nest has for them. One that `is_apart` says that nobody else has the arrays
+    that were there, as they are written in place, too.
 
     `within`: a temporary is given back as a view of a new array, as some of NumPy's functions do it: of an "array" like
     it, or as the only "column" of one of two axes.
@@ -409,6 +412,7 @@ Slot = (
 )  # fmt: skip
 OBJECTS = "objects"  # what the items of a list are
 ARRAYS = "arrays"  # what they have as an attribute
+MARKS = "marks"  # where that is a new one
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -573,6 +577,8 @@ def _described(slot: Slot) -> str:
             what = f"{name_text(slot.attribute)} of {name_text(owner)}{field}"
             if slot.items == ARRAYS:
                 return f"{name}: {slot.ndim - 1}-d arrays of {slot.dtype}{written}, {what}"
+            if slot.items == MARKS:
+                return f"{name}: new arrays{', apart' * slot.is_apart}, {what}"
             return f"{name}: attribute by {slot.items} of {slot.dtype}{written}, {what}"
         case ArraySlot():
             marks = (

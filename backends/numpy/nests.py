@@ -21,6 +21,7 @@ from ufuse.backends.numpy.llvm.nest_reach import written_rows
 from ufuse.graph.nest import (
     ARRAYS,
     KINDS,
+    MARKS,
     OBJECTS,
     ArraySlot,
     GeneratorSlot,
@@ -194,6 +195,14 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
     match slot:
         case ArraySlot(items=items) if items == OBJECTS:
             return "objects", slot.is_apart, slot.lacked
+        case ArraySlot(items=items) if items == MARKS:
+            wanted = ARRAYS, slot.owner, slot.attribute
+            arrays = next(
+                place
+                for place, one in enumerate(nest.slots)
+                if isinstance(one, ArraySlot) and (one.items, one.owner, one.attribute) == wanted
+            )
+            return "marks", arrays, slot.is_apart
         case ArraySlot(owner=owner) if owner:
             field = -1 if slot.field is None else slot.field
             where = nest.place(ArraySlot, owner), slot.is_written, slot.attribute, field

@@ -26,6 +26,7 @@ from ufuse.frame_hook.nests.values import (
 from ufuse.graph.nest import (
     ARRAYS,
     I1,
+    MARKS,
     OBJECTS,
     ArraySlot,
     GeneratorSlot,
@@ -184,11 +185,18 @@ def _slot_of_objects(known: object_lists.ObjectList) -> ArraySlot:
 def _slot_of_attribute(reader: Reader, column: int) -> ArraySlot:
     """The slot of what the items of a list of objects have as an attribute."""
     known = reader.outside.objects[reader.outside.owners[column]]
-    name = next(name for name, number in known.columns.items() if number == column)
     like = reader.given(column)
+    if column in known.marks.values():
+        name = next(name for name, number in known.marks.items() if number == column)
+        return ArraySlot(
+            reader.outside.text(column), like.dtype, like.ndim, is_written=True, items=MARKS,
+            owner=known.name, attribute=name, is_apart=known.columns[name] in reader.stored,
+        )  # fmt: skip
+    name = next(name for name, number in known.columns.items() if number == column)
+    is_written = column in reader.stored or name in known.marks
     return ArraySlot(
-        reader.outside.text(column), like.dtype, like.ndim, is_written=column in reader.stored,
-        items=_items_of(reader, column), owner=known.name, attribute=name, field=known.fields.get(name),
+        reader.outside.text(column), like.dtype, like.ndim, is_written, items=_items_of(reader, column),
+        owner=known.name, attribute=name, field=known.fields.get(name),
     )  # fmt: skip
 
 

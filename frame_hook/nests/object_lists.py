@@ -77,8 +77,8 @@ class ObjectList:
     """A list or tuple of objects; `name` is that of its slot.
 
     `columns`: for each attribute that is read the number of its column; `fields`: of those that are fields of named
-    tuples, the places; `lacked`: attributes of the class that no item has itself. `is_apart`: its items change or are
-    compared, so that none has another name.
+    tuples, the places; `lacked`: attributes of the class that no item has itself. `marks`: of attributes that are bound
+    to new arrays. `is_apart`: its items change or are compared, so that none has another name.
     """
 
     source: Source
@@ -87,6 +87,7 @@ class ObjectList:
     columns: dict[str, int] = field(default_factory=dict)
     fields: dict[str, int] = field(default_factory=dict)
     lacked: set[str] = field(default_factory=set)
+    marks: dict[str, int] = field(default_factory=dict)
     is_apart: bool = False
 
     @property
@@ -137,7 +138,9 @@ def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
         raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
     column = _column(outside, known, name, found)
     if stacked.is_stacked(outside, column):
-        stacked.store(reader, owner, column, item)
+        _use(reader, known)
+        doubt_no_member(reader, owner)
+        stacked.store(reader, owner, column, item, name)
         return
     one, kind = either.known(conversions.number(reader.out, item)), outside.lists[column.slot].type
     if one.type != kind:
@@ -414,7 +417,8 @@ def checked(reader: Reader) -> tuple[int, ...]:
     things = outside.things
     used = [one for register, one in outside.objects.items() if register in reader.used]
     for one in used:
-        one.is_apart = one.is_apart or not reader.stored.isdisjoint(one.columns.values())
+        columns = (*one.columns.values(), *one.marks.values())
+        one.is_apart = one.is_apart or not reader.stored.isdisjoint(columns)
     apart = [one for one in used if one.is_apart]
     if not apart and not (used and outside.attributes.all_set):
         return ()

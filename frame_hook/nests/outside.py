@@ -215,6 +215,13 @@ class Outside:
         self.stacks[number] = values
         return number
 
+    def marks(self, known: object_lists.ObjectList, name: str) -> int:
+        """The number of an array that marks which objects get a new array as an attribute."""
+        if name not in known.marks:
+            text = f"{known.name}.{name} is new"
+            known.marks[name] = self._column(known, text, np.zeros(len(known.value), bool))
+        return known.marks[name]
+
     def _column(self, known: object_lists.ObjectList, name: str, like: np.ndarray) -> int:
         number = object_lists.FIRST_COLUMN + len(self.owners)
         self.owners[number] = known.source.register

@@ -11,17 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ufuse.frame_hook.nests import elementwise, views
 from ufuse.frame_hook.nests.integers import doubt_unlike, wrapped
+from ufuse.frame_hook.nests.temporaries import holders_in
 from ufuse.frame_hook.nests.values import (
     Array,
+    ArrayItem,
     ArrayKind,
+    Axis,
     Holder,
     Item,
+    Lazy,
+    Length,
     Member,
     NotNativeError,
+    Part,
+    TemporaryKind,
     array_kind,
 )
-from ufuse.graph.nest import MAP_AXES
+from ufuse.graph.nest import I1, MAP_AXES
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.outside import Outside
@@ -54,15 +62,78 @@ def part(column: ArrayKind, owner: Member) -> Array:
     return Array(column, (owner.index,))
 
 
-def store(reader: Reader, owner: Member, column: ArrayKind, item: Item) -> None:
-    """Set an attribute to the array that it is, as `owner.u += x` does."""
+def store(reader: Reader, owner: Member, column: ArrayKind, item: Item, name: str) -> None:
+    """`owner.name = item`: the array that it is, as by `owner.name += x`, or a new one."""
     text = reader.outside.text(column.slot)
-    if not isinstance(item, Array) or item.holder != column or len(item.indices) != 1:
-        raise NotNativeError(f"the attribute {text} is bound to what is another array", later=True)
-    if item.indices[0] != owner.index:  # it was kept across a jump
-        there = reader.length(column, 0).value
-        places = (wrapped(reader.out, one, there) for one in (*item.indices, owner.index))
-        doubt_unlike(reader.out, *places)
+    if isinstance(item, Array) and item.holder == column and len(item.indices) == 1:
+        if item.indices[0] != owner.index:  # it was kept across a jump
+            there = reader.length(column, 0).value
+            places = (wrapped(reader.out, one, there) for one in (*item.indices, owner.index))
+            doubt_unlike(reader.out, *places)
+        return
+    if not isinstance(item, Array | Part | Lazy):
+        raise NotNativeError(f"the attribute {text} changes its type", later=True)
+    if not _is_new(reader, item):
+        raise NotNativeError(f"the attribute {text} is bound to an array with another name")
+    _bind(reader, owner, column, item, name)
+
+
+def _is_new(reader: Reader, item: ArrayItem) -> bool:
+    """Whether nobody else has an array, and it is no view."""
+    if isinstance(item, Lazy):
+        return True
+    return (
+        isinstance(item, Array)
+        and isinstance(item.holder, TemporaryKind)
+        and not item.indices
+        and not reader.memory.is_within(item.holder)
+        and not _is_held(reader, item.holder)
+    )
+
+
+def _is_held(reader: Reader, holder: Holder) -> bool:
+    """Whether a local that is still needed, or the stack, has an array or a part of it."""
+    frame = reader.frame
+    function = frame.function
+    always = reader.changed if frame.caller is None else function.hidden
+    live = function.live[reader.next]
+    locals_ = [
+        kind for slot, kind in frame.slots.items() if slot < 0 or slot in live or slot in always
+    ]
+    return holder in holders_in((*locals_, *reader.stack, frame.caller))
+
+
+def _bind(reader: Reader, owner: Member, column: ArrayKind, item: ArrayItem, name: str) -> None:
+    """Have an item get a new array: what the nest has for it is what that has from now on."""
+    text = reader.outside.text(column.slot)
+    elementwise.settle(reader)
+    if _is_held(reader, column):
+        raise NotNativeError(f"the attribute {text} is bound anew while its array is still used")
+    target = views.part(reader, part(column, owner))
+    one = item if isinstance(item, Lazy) else views.part(reader, item)
+    lengths = [(there.length.is_one, length.is_one) for there, length in _pairs(target, one)]
+    if (
+        one.dtype != target.dtype
+        or len(one.lengths) != len(target.axes)
+        or (False, True) in lengths
+    ):
+        raise NotNativeError(f"the attribute {text} gets an array of another dtype or shape")
+    for there, length in _pairs(target, one):
+        doubt_unlike(reader.out, there.length.value, length.value)
+    if isinstance(one, Lazy):
+        elementwise.keep_orders(reader, one)
+    is_stored = column.slot in reader.stored
+    elementwise.assign(reader, target, one)
+    if not is_stored:  # what is written is copied into a new array
+        reader.stored.discard(column.slot)
+    known = reader.outside.objects[owner.holder.slot]
+    marks = ArrayKind(reader.outside.marks(known, name))
+    reader.writes(marks)
+    reader.out.store(reader.array(marks), owner.index, reader.out.constant(I1, True))
+
+
+def _pairs(target: Part, one: Part | Lazy) -> list[tuple[Axis, Length]]:
+    return list(zip(target.axes, one.lengths, strict=False))
 
 
 def refuse_as_object(outside: Outside, holder: Holder, name: str) -> None:

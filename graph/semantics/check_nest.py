@@ -20,6 +20,7 @@ from ufuse.graph.nest import (
     INTEGERS,
     KINDS,
     MAP_AXES,
+    MARKS,
     OBJECTS,
     PARTS,
     POSITIONS,
@@ -56,7 +57,7 @@ LAWS = """
 9. A number that is not given is changed.
 10. What items of a list have as an attribute names a list of objects before it. Nothing of such a list is read but its
     length, and one whose items change is apart; fields of named tuples do not, unless they are arrays. An item in a
-    variable is one of such a list.
+    variable is one of such a list. Marks are of an attribute before them that is arrays, which are written.
 """
 TYPES = {*REALS, *INTEGERS, I1}
 WHOSE = ("python", "numpy")  # the numbers of a list may be
@@ -281,6 +282,16 @@ def _why_not_attribute(nest: Nest, slot: ArraySlot) -> str | None:
         return "items of a list of objects are not numbers (law 10)"
     if not slot.owner:
         return None
+    if slot.items == MARKS:
+        arrays = [
+            one for one in before if one.items == ARRAYS and one.is_written and one.field is None
+        ]
+        of = [one for one in arrays if (one.owner, one.attribute) == (slot.owner, slot.attribute)]
+        return (
+            None
+            if of and slot.is_written
+            else "it marks what are no arrays that are written (law 10)"
+        )
     fits = slot.ndim > 1 if slot.items == ARRAYS else slot.ndim == 1 and slot.items in WHOSE
     if slot.owner not in owners or not fits:
         return "it is no attribute of a list of objects before it (law 10)"

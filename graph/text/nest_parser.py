@@ -13,6 +13,7 @@ import numpy as np
 from ufuse.graph.nest import (
     ARRAYS,
     KINDS,
+    MARKS,
     OBJECTS,
     PLAIN_NAME,
     TABLE_AXES,
@@ -54,6 +55,7 @@ ATTRIBUTE = re.compile(
 STACKED = re.compile(
     rf"(\d+)-d arrays of (\w+)(, written)?, ({NAME}) of ({NAME})(?:, field (\d+))?$"
 )
+NEW_ARRAYS = re.compile(rf"new arrays(, apart)?, ({NAME}) of ({NAME})$")
 MEMBER = re.compile(rf"an item of ({NAME})(, made)?$")
 GROWING = re.compile(
     r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
@@ -126,6 +128,12 @@ def _slot(text: str) -> Slot:
     if (stacked := STACKED.fullmatch(what)) is not None:
         ndim, *parts = stacked.groups()
         return _of_items(name, ARRAYS, 1 + int(ndim), *parts)
+    if (fresh := NEW_ARRAYS.fullmatch(what)) is not None:
+        apart, new, whose = fresh.groups()
+        return ArraySlot(
+            name, np.dtype(bool), 1, is_written=True, items=MARKS, owner=_name(whose), attribute=_name(new),
+            is_apart=bool(apart),
+        )  # fmt: skip
     if (member := MEMBER.fullmatch(what)) is not None:
         return MemberSlot(name, _name(member[1]), is_given=not member[2])
     if what == "an object":

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import sys
 import types
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -170,8 +172,66 @@ def kept_across_a_jump(balls, dt, steps):
     return state(balls)
 
 
+def bound(balls, dt, steps):
+    for _ in range(steps):
+        for p in balls:
+            p.vel = p.vel * 0.99
+            p.pos += dt * p.vel
+    return state(balls)
+
+
+def bound_and_written(balls, dt, steps):
+    hits = 0
+    for k in range(steps):
+        for i, p in enumerate(balls):
+            before = p.vel
+            force = 1.0 - balls[i - 1].pos * 0.1
+            p.vel = before * 0.99 + force * dt
+            if k % 3:
+                p.pos = p.pos + dt * p.vel
+            for axis in range(3):
+                if p.pos[axis] < 0:
+                    p.vel[axis] = -p.vel[axis]
+                    hits += 1
+            p.vel *= 0.999
+    return hits, state(balls)
+
+
+def bound_to_made(balls, dt, steps):
+    for k in range(steps):
+        for p in balls:
+            new = np.zeros(3)
+            new[k % 3] = p.vel[0] * dt
+            p.pos = p.pos.copy() if k % 5 else np.minimum(p.pos, new) + new
+            p.vel = new
+    return state(balls)
+
+
+class Pulled(Ball):
+    def force(self, others):
+        total = np.zeros(3)
+        for other in others:
+            if other is not self:
+                d = other.pos - self.pos
+                total = total + d * (other.mass / (d @ d + 0.1))
+        return total
+
+    def advance(self, others, dt):
+        acc = self.force(others)
+        self.pos = self.pos + self.vel * dt + 0.5 * acc * dt**2
+        self.vel = self.vel + acc * dt
+
+
+def advanced(balls, dt, steps):
+    for _ in range(steps):
+        for p in balls:
+            p.advance(balls, dt)
+    return state(balls)
+
+
 PROGRAMS = (
     elements, in_place, pairs, lengths, in_methods, bounced, gathered, kept_across_a_jump,
+    bound, bound_and_written, bound_to_made,
 )  # fmt: skip
 
 
@@ -189,6 +249,16 @@ def test_the_reference_does_the_same(function, monkeypatch: pytest.MonkeyPatch) 
     check_same(function, ufuse.compile(function), lambda: arguments(some(), 0.01, 150), atoms=False)
     assert sum(one.turns for one in made) > 5
     assert any("1-d arrays of float64" in str(one.nest) for one in made)
+
+
+def test_methods_that_bind_new_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each item has an array of its own behind the loop, as plain Python makes it."""
+    assert native_turns(advanced, lambda: (some(Pulled), 0.01, MANY), atoms=False) > MANY // 2
+    made = on_the_reference(monkeypatch)
+    check_same(
+        advanced, ufuse.compile(advanced), lambda: arguments(some(Pulled), 0.01, 60), atoms=False
+    )
+    assert any("new arrays, vel of balls" in str(one.nest) for one in made)
 
 
 class Placed(NamedTuple):
@@ -399,7 +469,10 @@ ODD: dict[str, Callable[[], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("function", [elements, in_place, pairs, lengths, bounced])
+CHECKED = (elements, in_place, pairs, lengths, bounced, bound, bound_and_written, bound_to_made)
+
+
+@pytest.mark.parametrize("function", CHECKED)
 def test_objects_unlike_those_before(function, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where some array is another, what is compiled for those before is not used, or right; errors are eager's."""
     monkeypatch.setattr(decorator, "MEASURING", False)
@@ -417,7 +490,7 @@ def test_objects_unlike_those_before(function, monkeypatch: pytest.MonkeyPatch) 
 def test_objects_that_come_first(odd, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is compiled for odd ones is right for them and for others."""
     monkeypatch.setattr(decorator, "MEASURING", False)
-    for function in (elements, in_place, lengths):
+    for function in (elements, in_place, lengths, bound, bound_and_written):
         compiled = ufuse.compile(like(function))
         rows = [(ODD[odd](), 0.01, 20) for _ in range(4)]
         rows += [(some(), 0.01, 20) for _ in range(3)]
@@ -523,6 +596,156 @@ def test_lists_that_share_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
         for kind in range(1, 7):
             check_in_turn(two_lists, ufuse.compile(like(two_lists)), [made(kind) for _ in range(4)])
     assert sum(loop.turns for loop in loops_of(compiled)) > 20
+
+
+def bound_with(balls, held, steps):
+    for k in range(steps):
+        for p in balls:
+            p.vel = p.vel + 1.0
+            if k % 50 == 49:
+                p.pos += p.vel
+    return state(balls), held
+
+
+def bound_later(balls, held, steps):
+    for k in range(steps):
+        for p in balls:
+            p.vel += 1.0
+            if k % 50 == 49:
+                p.vel = p.vel * 0.5
+                p.vel[0] = k
+    return state(balls), held
+
+
+@pytest.mark.parametrize("function", [bound_with, bound_later])
+def test_others_keep_the_old_arrays(function, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what was in them when the attribute was bound to another; items may have begun with one array."""
+    monkeypatch.setattr(decorator, "MEASURING", False)
+
+    def made(kind: int) -> tuple[Any, ...]:
+        balls = some()
+        held: list[Any] = []
+        if kind == 1:
+            held = [one.vel for one in balls]
+        elif kind == 2:
+            held = [balls[1].vel[1:], balls[2].vel[::-1]]
+        elif kind == 3:
+            for one in balls[1:]:
+                one.vel = balls[0].vel
+        elif kind == 4:
+            balls[2].vel = balls[1].pos
+        elif kind == 5:
+            balls = views_of_one()
+            held = [balls[0].vel.base]
+        elif kind == 6:
+            for one in balls:
+                one.vel.flags.writeable = False
+        return balls, held, 400
+
+    compiled = ufuse.compile(like(function))
+    with no_failures_inside():
+        check_in_turn(
+            function, compiled, [made(k) for k in (0, 0, 0, 1, 1, 2, 0, 3, 3, 4, 0, 5, 5, 6, 0)]
+        )
+        for kind in range(1, 7):
+            check_in_turn(function, ufuse.compile(like(function)), [made(kind) for _ in range(4)])
+        compiled = ufuse.compile(like(function))  # the comparison has the arrays, too
+        found = [compiled(*made(0)) for _ in range(4)]
+    assert repr(found) == repr([function(*made(0))] * 4)
+    assert sum(loop.turns for loop in loops_of(compiled)) > 300
+
+
+def test_old_arrays_die_within_the_call() -> None:
+    """Where a weak reference tells of it, plain Python binds; else at the end of the call at the latest."""
+    compiled = ufuse.compile(like(bound))
+    for _ in range(3):
+        compiled(some(), 0.01, MANY)
+    native = sum(loop.turns for loop in loops_of(compiled))
+    assert native >= MANY
+    told: list[float] = []
+    balls = some()
+
+    def tell(_: object) -> None:
+        told.append(balls[0].pos[0])
+
+    references = [weakref.ref(one.vel, tell) for one in balls]
+    before = balls[0].pos[0]
+    compiled(balls, 0.01, MANY)
+    assert told[0] == before
+    assert len(told) == len(balls)
+    assert all(one() is None for one in references)
+    other = Ball(np.zeros(3), np.zeros(3))
+    compiled(balls, 0.01, MANY)
+    counts = [sys.getrefcount(one.vel) for one in (*balls, other)]
+    assert len({*counts}) == 1
+
+
+def stale(balls, steps):
+    for k in range(steps):
+        for p in balls:
+            old = p.vel
+            part = p.pos[1:]
+            p.vel = p.vel * 0.5
+            p.pos = p.pos + 1.0
+            p.vel[0] += old[0] - part[0] + k
+    return state(balls)
+
+
+def stale_in_a_call(balls, steps):
+    for _ in range(steps):
+        for p in balls:
+            halve(p, p.vel)
+    return state(balls)
+
+
+def halve(p, old):
+    p.vel = p.vel * 0.5
+    p.vel[0] += old[0]
+
+
+def gone_over(balls, steps):
+    total = 0.0
+    for _ in range(steps):
+        for p in balls:
+            for x in p.vel:
+                p.vel = p.vel + 1.0
+                total += x
+    return total, state(balls)
+
+
+def kept_by_others(balls, steps):
+    for k in range(steps):
+        for i, p in enumerate(balls):
+            new = p.vel * 0.5
+            p.vel = new
+            new += 1.0
+            balls[i - 1].pos = new if k % 7 == 3 else new * 2.0
+    return state(balls)
+
+
+def of_another_kind(balls, steps):
+    for k in range(steps):
+        for p in balls:
+            p.vel = p.vel * 0.5 if k != steps // 2 else p.vel[:2] * 1.0
+            p.pos = (p.pos > 0) if k == steps - 2 else p.pos + 1
+    return state(balls)
+
+
+def two_at_once(balls, steps):
+    for _ in range(steps):
+        for p in balls:
+            p.vel, p.pos = p.pos * 1.5, p.vel + p.pos
+    return state(balls)
+
+
+@pytest.mark.parametrize(
+    "function", [stale, stale_in_a_call, gone_over, kept_by_others, of_another_kind, two_at_once]
+)
+def test_the_old_array_is_still_used(function, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a name was bound to stays what it was, in the loop, too; another dtype or shape is plain Python's."""
+    native_turns(function, lambda: (some(), 300), atoms=False)
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    check_in_turn(function, ufuse.compile(like(function)), [(some(), 40) for _ in range(4)])
 
 
 # Turns that plain Python does ------------------------------------------------------------------------------------

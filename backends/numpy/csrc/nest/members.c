@@ -124,16 +124,7 @@ members_change(const NestSlot *slot, PyObject *list, const char *now, const char
     Where where = where_is(Py_TYPE(items[0]), slot->attribute);
     for (int64_t at = next_stored(slot, now, before, 0, count); at < count;
          at = next_stored(slot, now, before, at + 1, count)) {
-        PyObject **place, *dict;
-        (void)value_in(&where, items[at], &place, &dict);
-        if (place != NULL && dict == NULL) {
-            Py_SETREF(*place, *next++); /* a number: runs no code */
-            continue;
-        }
-        if (PyDict_SetItem(dict, slot->attribute, *next) < 0) {
-            PyErr_Clear(); /* cannot be: the key is there, so the dict does not grow */
-        }
-        Py_DECREF(*next++);
+        set_value(&where, items[at], *next++);
     }
     return next;
 }

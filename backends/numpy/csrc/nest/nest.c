@@ -245,6 +245,8 @@ read_stacked(Nest *self, NestSlot *slot, PyObject *given)
         return -1;
     }
     slot->stacked = true;
+    slot->in_place = written;
+    slot->marked = -1;
     if (slot->axes < 2) {
         PyErr_Format(PyExc_ValueError, "no arrays of a nest: %R", given);
         return -1;
@@ -253,6 +255,34 @@ read_stacked(Nest *self, NestSlot *slot, PyObject *given)
         return -1;
     }
     add_listed(self, slot);
+    return 0;
+}
+
+/* ("marks", the slot of arrays, which it marks where they are new, whether they are written in
+ * place, too). It is that of a list of bools, which nobody has. */
+static int
+read_marks(Nest *self, NestSlot *slot, PyObject *given)
+{
+    PyObject *name;
+    int in_place, place;
+    if (!PyArg_ParseTuple(given, "Uip", &name, &place, &in_place)) {
+        return -1;
+    }
+    NestSlot *arrays = place >= 0 && place < slot - self->slot ? &self->slot[place] : NULL;
+    if (arrays == NULL || !arrays->stacked || !arrays->changed || arrays->marked >= 0 ||
+        arrays->field >= 0) {
+        PyErr_Format(PyExc_ValueError, "no arrays that are new: %R", given);
+        return -1;
+    }
+    arrays->marked = (int)(slot - self->slot);
+    arrays->in_place = in_place;
+    slot->marks = slot->changed = true;
+    slot->axes = 1;
+    slot->iterator = -1;
+    slot->attribute = Py_NewRef(arrays->attribute);
+    self->written++;
+    self->changing++;
+    set_listed(self, slot, SLOT_BOOL - SLOT_FLOAT, 0);
     return 0;
 }
 
@@ -342,6 +372,10 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
     if (name != NULL && PyUnicode_Check(name) &&
         PyUnicode_CompareWithASCIIString(name, "arrays") == 0) {
         return read_stacked(self, slot, given);
+    }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "marks") == 0) {
+        return read_marks(self, slot, given);
     }
     if (known && kind == SLOT_GROWN) {
         return read_grown(self, slot, given);

@@ -5,8 +5,10 @@
  *
  * 1. All are C-contiguous and of one shape: what eager computes depends on nothing else.
  * 2. What a nest writes lies in no memory that it reads elsewhere: an array that is copied shares
- *    none with any that is written, and one whose copy is written shares none with any other.
- * 3. Copying back cannot fail, and runs no Python code.
+ *    none with any that is written, and one whose copy is copied back shares none with any other.
+ * 3. Where the program binds an attribute to a new array, the item is marked, and gets one behind
+ *    the chunk. The old one stays as it was; or nobody has it, where it might have been written.
+ * 4. Copying back cannot fail, and no old array's death runs Python code.
  */
 #include "nest/where.h"
 
@@ -28,13 +30,36 @@ typedef struct {
     bool ascending; /* they begin one behind another */
 } Memories;
 
+/* Whether an array's death, and that of those whose memory it shows, runs no Python code. */
+static bool
+dies_quietly(const PyArrayObject *array)
+{
+    while (((const PyArrayObject_fields *)array)->weakreflist == NULL) {
+        PyObject *base = PyArray_BASE(array);
+        if (base == NULL || !PyArray_CheckExact(base)) {
+            return base == NULL;
+        }
+        array = (const PyArrayObject *)base;
+    }
+    return false;
+}
+
+/* Law 3, of the array that an item has at the beginning. */
+static inline bool
+may_be_replaced(const NestSlot *slot, const PyArrayObject *array)
+{
+    bool alone = Py_REFCNT(array) == 1 && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA);
+    return slot->marked < 0 || ((alone || !slot->in_place) && dies_quietly(array));
+}
+
 /* The array that an item has as an attribute, borrowed; NULL: it is none that a nest takes. */
 static inline PyArrayObject *
 array_of(const NestSlot *slot, const Where *where, PyObject *item)
 {
     PyObject **place, *dict, *value = value_in(where, item, &place, &dict);
-    bool fits = value != NULL && array_fits(slot, value, slot->axes - 1) &&
-                PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value);
+    bool fits = value != NULL && array_fits(slot, value, slot->axes - 1, slot->in_place) &&
+                PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value) &&
+                may_be_replaced(slot, (PyArrayObject *)value);
     return fits ? (PyArrayObject *)value : NULL;
 }
 
@@ -110,19 +135,69 @@ stacked_elements(const Nest *nest, const NestSlot *slot)
     return nest->memory[slot->memory].length[0] * (bytes_of_one(nest, slot) / slot->itemsize);
 }
 
-/* Copy back what is no longer what it was. */
-void
+/* Mark no item of a list. False: there is no memory. */
+bool
+stacked_marks(Nest *nest, const NestSlot *slot, PyObject *list)
+{
+    NestMemory *memory = &nest->memory[slot->memory];
+    int64_t count = PySequence_Fast_GET_SIZE(list);
+    memory->length[0] = 0;
+    if (nest_grow(memory, count) < 0) {
+        return false;
+    }
+    if (count > 0) {
+        memset(memory->data, 0, (size_t)count);
+    }
+    return true;
+}
+
+/* Whether an item is marked. */
+bool
+stacked_is_new(const Nest *nest, const NestSlot *slot, int64_t item)
+{
+    return slot->marked >= 0 && nest->memory[nest->slot[slot->marked].memory].data[item] != 0;
+}
+
+/* A new array for an item, or NULL, perhaps with an exception: there is no memory. */
+PyObject *
+stacked_new(const Nest *nest, const NestSlot *slot, int64_t item)
+{
+    const NestMemory *memory = &nest->memory[slot->memory];
+    PyArray_Descr *descr = PyArray_DescrFromType(slot->type);
+    if (descr == NULL) {
+        return NULL;
+    }
+    npy_intp shape[MOST_LENGTHS];
+    for (int axis = 1; axis < slot->axes; axis++) {
+        shape[axis - 1] = memory->length[axis];
+    }
+    int64_t bytes = bytes_of_one(nest, slot);
+    PyArrayObject *array = memory_new_array(descr, slot->axes - 1, shape, NULL, bytes);
+    if (array != NULL && bytes > 0) {
+        memcpy(PyArray_DATA(array), memory->data + item * bytes, (size_t)bytes);
+    }
+    return (PyObject *)array;
+}
+
+/* Copy back what is no longer what it was, and have marked items have the next new arrays, whose
+ * references are taken over. Returns what is behind these. */
+PyObject **
 stacked_change(const Nest *nest, const NestSlot *slot, PyObject *list, const char *now,
-               const char *before)
+               const char *before, PyObject **next)
 {
     int64_t count = PySequence_Fast_GET_SIZE(list), bytes = bytes_of_one(nest, slot);
-    PyObject *const *items = PySequence_Fast_ITEMS(list);
-    Where where = where_of(slot, items[0]);
-    for (int64_t i = 0; i < count; i++, now += bytes, before += bytes) {
-        if (memcmp(now, before, (size_t)bytes) != 0) {
-            memcpy(PyArray_DATA(array_of(slot, &where, items[i])), now, (size_t)bytes);
+    PyObject *const *items = PySequence_Fast_ITEMS(list), **place, *dict;
+    Where where = count > 0 ? where_of(slot, items[0]) : (Where){.field = -1};
+    for (int64_t i = 0; i < count; i++) {
+        if (stacked_is_new(nest, slot, i)) {
+            set_value(&where, items[i], *next++);
+        }
+        else if (bytes > 0 && memcmp(now + i * bytes, before + i * bytes, (size_t)bytes) != 0) {
+            PyObject *array = value_in(&where, items[i], &place, &dict);
+            memcpy(PyArray_DATA((PyArrayObject *)array), now + i * bytes, (size_t)bytes);
         }
     }
+    return next;
 }
 
 /* Note arrays that are not copied. False: some has memory of others than NumPy: it may be any. */
@@ -184,7 +259,7 @@ note_all(const Nest *nest, PyObject *const *objects, bool written, Memories *mem
 {
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
-        if (!slot->stacked || slot->changed != written) {
+        if (!slot->stacked || slot->in_place != written) {
             continue;
         }
         int64_t count = PySequence_Fast_GET_SIZE(objects[i]);
@@ -236,8 +311,8 @@ stacked_are_apart(const Nest *nest, PyObject *const *objects)
         const NestSlot *slot = &nest->slot[i];
         bool is_array = slot->kind == SLOT_ARRAY && (slot->stacked || !slot->listed);
         copied += slot->stacked ? (size_t)PySequence_Fast_GET_SIZE(objects[i]) : 0;
-        writes = writes || (is_array && slot->changed);
-        writes_copies = writes_copies || (slot->stacked && slot->changed);
+        writes_copies = writes_copies || (slot->stacked && slot->in_place);
+        writes = writes || writes_copies || (is_array && !slot->stacked && slot->changed);
     }
     if (copied == 0 || !writes) {
         return true;

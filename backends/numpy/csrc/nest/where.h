@@ -73,6 +73,23 @@ value_in(const Where *where, PyObject *object, PyObject ***place, PyObject **dic
                                                    : PyDict_GetItemWithError(*dict, where->name);
 }
 
+/* Have an object have another value as an attribute, which it has: takes over the reference. What
+ * it had dies without running code. */
+static inline void
+set_value(const Where *where, PyObject *object, PyObject *value)
+{
+    PyObject **place, *dict;
+    (void)value_in(where, object, &place, &dict);
+    if (place != NULL && dict == NULL) {
+        Py_SETREF(*place, value);
+        return;
+    }
+    if (PyDict_SetItem(dict, where->name, value) < 0) {
+        PyErr_Clear(); /* cannot be: the key is there, so the dict does not grow */
+    }
+    Py_DECREF(value);
+}
+
 /* Where the items of a list, of which there is one, have the attribute of a slot. */
 static inline Where
 where_of(const NestSlot *slot, PyObject *item)
