@@ -211,7 +211,8 @@ class Outside:
 
     def stack(self, known: object_lists.ObjectList, name: str, values: list[np.ndarray]) -> int:
         """The number of an array of the arrays that objects have as an attribute."""
-        number = self._column(known, name, np.stack(values))
+        like = np.empty((len(values), *values[0].shape), values[0].dtype)
+        number = self._column(known, name, like)
         self.stacks[number] = values
         return number
 

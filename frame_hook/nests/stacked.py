@@ -156,6 +156,8 @@ def refuse_shared(reader: Reader) -> None:
     """
     outside, stored = reader.outside, reader.stored
     stacks = {slot: values for slot, values in outside.stacks.items() if slot in reader.used}
+    if not stacks:
+        return
     for slot in sorted(stacks.keys() & stored):
         if not all(one.flags.writeable for one in stacks[slot]):
             text = outside.text(slot)

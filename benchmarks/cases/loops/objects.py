@@ -218,17 +218,12 @@ class Body:
         return 0.5 * self.mass * float(self.vel @ self.vel)
 
 
-def bodies_of(places: Array, speeds: Array) -> list[Body]:
-    """Bodies with arrays of their own."""
-    return [
-        Body(place.copy(), speed.copy(), 1.0 + i)
-        for i, (place, speed) in enumerate(zip(places, speeds, strict=True))
-    ]
-
-
 def array_bodies(places: Array, speeds: Array, steps: int) -> Any:
     """Masses that attract one another, in vectors of three elements."""
-    bodies, dt = bodies_of(places, speeds), 0.001
+    bodies, dt = (
+        [Body(places[i].copy(), speeds[i].copy(), 1.0 + i) for i in range(len(places))],
+        0.001,
+    )
     for _ in range(steps):
         for i in range(len(bodies)):
             for j in range(i + 1, len(bodies)):
@@ -243,7 +238,8 @@ def array_bodies(places: Array, speeds: Array, steps: int) -> Any:
 
 def array_particles(places: Array, speeds: Array, steps: int) -> Any:
     """Particles that fly in a box, in vectors; their energy."""
-    particles, dt, total = bodies_of(places, speeds), 0.01, 0.0
+    particles = [Body(places[i].copy(), speeds[i].copy(), 1.0) for i in range(len(places))]
+    dt, total = 0.01, 0.0
     for _ in range(steps):
         for one in particles:
             one.pos += dt * one.vel
@@ -257,7 +253,8 @@ def array_particles(places: Array, speeds: Array, steps: int) -> Any:
 
 def array_elements(places: Array, speeds: Array, steps: int) -> Any:
     """The same by elements, with a number that is summed."""
-    particles, dt, total = bodies_of(places, speeds), 0.01, 0.0
+    particles = [Body(places[i].copy(), speeds[i].copy(), 1.0) for i in range(len(places))]
+    dt, total = 0.01, 0.0
     for _ in range(steps):
         for one in particles:
             one.pos[0] += one.vel[0] * dt
@@ -268,7 +265,8 @@ def array_elements(places: Array, speeds: Array, steps: int) -> Any:
 
 def array_bound(places: Array, speeds: Array, steps: int) -> Any:
     """Particles whose attributes are bound to a new array in each step."""
-    particles, dt = bodies_of(places, speeds), 0.01
+    particles = [Body(places[i].copy(), speeds[i].copy(), 1.0) for i in range(len(places))]
+    dt = 0.01
     for _ in range(steps):
         for one in particles:
             one.vel = one.vel * 0.99 - dt * one.pos
