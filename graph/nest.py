@@ -285,7 +285,9 @@ class ArraySlot:
     A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
     attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
     what has changed is set. A field of named tuples has its place among their items (`field`). No item has an attribute
-    of its own that is `lacked`. One that `is_apart` has no item twice, and none that another list of objects has.
+    of its own that is `lacked`; `nothing` is None in all of them. One that `is_apart` has no item twice, and none that
+    another list of objects has.
+
     Where the attribute is an array, of one dtype and shape in all items, `items` is "arrays": they lie one behind
     another along the first axis, in C order. Where some are written, none shares memory with what else the nest has.
     Where the attribute is bound to new arrays, an array of bools behind that, `items` "marks", begins with False and
@@ -309,6 +311,7 @@ class ArraySlot:
     attribute: str = ""
     field: int | None = None
     lacked: tuple[str, ...] = ()
+    nothing: tuple[str, ...] = ()
     is_apart: bool = False
 
 
@@ -570,6 +573,7 @@ def _described(slot: Slot) -> str:
         case ArraySlot(items=items) if items == OBJECTS:
             parts = ["list of objects", *["apart"] * slot.is_apart]
             parts += (f"without {name_text(one)}" for one in slot.lacked)
+            parts += (f"None as {name_text(one)}" for one in slot.nothing)
             return f"{name}: {', '.join(parts)}"
         case ArraySlot(owner=owner) if owner:
             written = ", written" if slot.is_written else ""

@@ -77,7 +77,8 @@ class ObjectList:
     """A list or tuple of objects; `name` is that of its slot.
 
     `columns`: for each attribute that is read the number of its column; `fields`: of those that are fields of named
-    tuples, the places; `lacked`: attributes of the class that no item has itself. `marks`: of attributes that are bound
+    tuples, the places; `lacked`: attributes of the class that no item has itself; `nothing`: those that
+    are None in all. `marks`: of attributes that are bound
     to new arrays. `is_apart`: its items change or are compared, so that none has another name.
     """
 
@@ -87,6 +88,7 @@ class ObjectList:
     columns: dict[str, int] = field(default_factory=dict)
     fields: dict[str, int] = field(default_factory=dict)
     lacked: set[str] = field(default_factory=set)
+    nothing: set[str] = field(default_factory=set)
     marks: dict[str, int] = field(default_factory=dict)
     is_apart: bool = False
 
@@ -120,12 +122,12 @@ def attribute(reader: Reader, owner: Member, name: str) -> Item | Symbol:
         raise NotNativeError(f"the attribute {name} is not compiled yet")
     found, member = class_member(outside.trace, known.kind, name)
     if _has_place(outside, known.kind, name, found, member):
-        return _loaded(reader, owner, _column(outside, known, name, found))
+        return _read(reader, owner, name, found)
     if is_data_descriptor(outside.trace, found, member):
         raise NotNativeError(f"the attribute {name} is not compiled yet")
     if found is not ABSENT and _all_lack(known, name):
         return _of_class(reader, owner, name, found, member)
-    return _loaded(reader, owner, _column(outside, known, name, found))
+    return _read(reader, owner, name, found)
 
 
 def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
@@ -211,10 +213,21 @@ def _of_class(
     return result
 
 
-def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> ArrayKind:
-    """The array of what all items have as an attribute, in a slot or in their dicts."""
-    if name in known.columns:
-        return ArrayKind(known.columns[name])
+def _read(reader: Reader, owner: Member, name: str, found: Any) -> Item:
+    """What an item has in a slot or in its dict."""
+    known = reader.outside.objects[owner.holder.slot]
+    if name in known.columns or any(one is not None for one in _values(known, name, found)):
+        return _loaded(reader, owner, _column(reader.outside, known, name, found))
+    if isinstance(found, TUPLE_FIELD):
+        raise NotNativeError(f"the attribute {name} of {known.name} is None")
+    known.nothing.add(name)
+    _use(reader, known)
+    doubt_no_member(reader, owner)
+    return Known(None)
+
+
+def _values(known: ObjectList, name: str, found: Any) -> list[Any]:
+    """What all items have as an attribute, in a slot or in their dicts."""
     text = f"the attribute {name} of {known.name}"
     try:
         get = found.__get__ if isinstance(found, TUPLE_FIELD) or is_slot(found) else None
@@ -225,6 +238,14 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
         raise NotNativeError(f"{text}: it is one of other objects") from None
     if any(one is _hook.NULL for one in values):
         raise NotNativeError(f"{text}: not all of them have it", later=True)
+    return values
+
+
+def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> ArrayKind:
+    """The array of what all items have as an attribute, in a slot or in their dicts."""
+    if name in known.columns:
+        return ArrayKind(known.columns[name])
+    text, values = f"the attribute {name} of {known.name}", _values(known, name, found)
     if isinstance(values[0], np.ndarray):
         if why := stacked.why_not_stacked(values):
             raise NotNativeError(f"{text} is {why}", later=True)

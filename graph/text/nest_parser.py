@@ -48,7 +48,9 @@ VIEW = r"#\d+\[[^\]]*\]"
 SLOT = re.compile(rf"({NAME}): (.*)$")
 ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
 LIST = re.compile(rf"(list|table) by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
-LIST_OF_OBJECTS = re.compile(rf"list of objects(, apart)?((?:, without {NAME})*)$")
+LIST_OF_OBJECTS = re.compile(
+    rf"list of objects(, apart)?((?:, without {NAME})*)((?:, None as {NAME})*)$"
+)
 ATTRIBUTE = re.compile(
     rf"attribute by (\w+) of (\w+)(, written)?, ({NAME}) of ({NAME})(?:, field (\d+))?$"
 )
@@ -117,10 +119,11 @@ def _slot(text: str) -> Slot:
             name, np.dtype(dtype), axes, bool(written), items=whose, iterator=_name(walked or "")
         )
     if (objects := LIST_OF_OBJECTS.fullmatch(what)) is not None:
-        apart, lacked = objects.groups()
-        names = tuple(map(_name, re.findall(rf", without ({NAME})", lacked)))
+        apart, lacked, nothing = objects.groups()
         return ArraySlot(
-            name, np.dtype(bool), 1, is_written=False, items=OBJECTS, lacked=names, is_apart=bool(apart)
+            name, np.dtype(bool), 1, is_written=False, items=OBJECTS, is_apart=bool(apart),
+            lacked=tuple(map(_name, re.findall(rf", without ({NAME})", lacked))),
+            nothing=tuple(map(_name, re.findall(rf", None as ({NAME})", nothing))),
         )  # fmt: skip
     if (attribute := ATTRIBUTE.fullmatch(what)) is not None:
         whose, *parts = attribute.groups()

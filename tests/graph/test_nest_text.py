@@ -111,7 +111,7 @@ def test_attributes_of_objects() -> None:
     """They name their list; a field of named tuples has its place, and is not written (law 10)."""
     for is_written in (False, True):
         code = Code(
-            ArraySlot("the items", np.dtype(bool), 1, False, items=OBJECTS, lacked=("a b", "c"), is_apart=True),
+            ArraySlot("the items", np.dtype(bool), 1, False, items=OBJECTS, lacked=("a b", "c"), nothing=("d", "e f"), is_apart=True),
             ArraySlot("v", np.dtype(float), 1, True, items="python", owner="the items", attribute="a, b"),
             ArraySlot(
                 "x", np.dtype(int), 1, is_written, items="numpy", owner="the items", attribute="x", field=12

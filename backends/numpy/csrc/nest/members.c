@@ -52,6 +52,22 @@ lacks_all(const NestSlot *slot, PyObject *const *items, int64_t count)
     return true;
 }
 
+/* Whether all items of a list have None where they must. */
+static bool
+have_nothing(const NestSlot *slot, PyObject *const *items, int64_t count)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(slot->nothing); k++) {
+        Where where = where_is(Py_TYPE(items[0]), PyTuple_GET_ITEM(slot->nothing, k));
+        for (int64_t i = 0; i < count; i++) {
+            PyObject **place, *dict;
+            if (value_in(&where, items[i], &place, &dict) != Py_None) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Whether the items of a list are what a nest takes, and reading them is worth it. */
 bool
 members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left)
@@ -65,7 +81,8 @@ members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left)
     if (count == 0) {
         return true;
     }
-    if (list_takes_too_long(nest, count * (1 + slot->apart + slot->attributes), left)) {
+    int64_t numbers = 1 + slot->apart + slot->attributes + PyTuple_GET_SIZE(slot->nothing);
+    if (list_takes_too_long(nest, count * numbers, left)) {
         return false;
     }
     for (int64_t i = 1; i < count; i++) {
@@ -73,7 +90,7 @@ members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left)
             return false;
         }
     }
-    return lacks_all(slot, items, count);
+    return lacks_all(slot, items, count) && have_nothing(slot, items, count);
 }
 
 /* Read an attribute of all items of a list. False: some has none that is such a number, or there is

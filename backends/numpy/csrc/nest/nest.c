@@ -165,27 +165,38 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* ("objects", whether it is apart, a tuple of the names of attributes that no item has itself). The
- * slot is that of a list of bools, so that its length is where other lists' are; none is read. */
+/* Whether all items of a tuple are names. 0, or -1 with an exception. */
+static int
+check_names(PyObject *names)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(names, i))) {
+            PyErr_Format(PyExc_TypeError, "no names: %R", names);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ("objects", whether it is apart, tuples of the names of attributes that no item has itself, and
+ * of those that are None in all). The slot is that of a list of bools, so that its length is where
+ * other lists' are; none is read. */
 static int
 read_objects(Nest *self, NestSlot *slot, PyObject *given)
 {
-    PyObject *name, *lacked;
+    PyObject *name, *lacked, *nothing;
     int apart;
-    if (!PyArg_ParseTuple(given, "UpO!", &name, &apart, &PyTuple_Type, &lacked)) {
+    if (!PyArg_ParseTuple(given, "UpO!O!", &name, &apart, &PyTuple_Type, &lacked, &PyTuple_Type,
+                          &nothing) ||
+        check_names(lacked) < 0 || check_names(nothing) < 0) {
         return -1;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(lacked); i++) {
-        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(lacked, i))) {
-            PyErr_Format(PyExc_TypeError, "no names: %R", lacked);
-            return -1;
-        }
     }
     slot->objects = true;
     slot->axes = 1;
     slot->iterator = -1;
     slot->apart = apart;
     slot->lacked = Py_NewRef(lacked);
+    slot->nothing = Py_NewRef(nothing);
     self->apart += apart;
     set_listed(self, slot, SLOT_BOOL - SLOT_FLOAT, 0);
     return 0;
@@ -443,6 +454,7 @@ read_slots(Nest *self, PyObject *given)
         NestSlot *slot = &self->slot[self->slots];
         if (read_slot(self, slot, PyTuple_GET_ITEM(given, self->slots)) < 0) {
             Py_CLEAR(slot->lacked);
+            Py_CLEAR(slot->nothing);
             Py_CLEAR(slot->attribute);
             return -1;
         }
@@ -735,6 +747,7 @@ nest_dealloc(Nest *self)
     PyMem_Free(self->row);
     for (int i = 0; i < self->slots; i++) {
         Py_XDECREF(self->slot[i].lacked);
+        Py_XDECREF(self->slot[i].nothing);
         Py_XDECREF(self->slot[i].attribute);
     }
     PyMem_Free(self->slot);

@@ -93,7 +93,9 @@ typedef struct {
     bool objects;     /* a list of objects of one class, of which the length alone is read */
     bool apart;       /* of such a list: law 2 of members.c */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
-    int attributes;   /* of such a list: how many slots are attributes of its items */
+    PyObject
+        *nothing;   /* of such a list: a tuple of names of attributes that are None in all items */
+    int attributes; /* of such a list: how many slots are attributes of its items */
     PyObject *attribute; /* the name of such an attribute, which the slot has of all; or NULL */
     Py_ssize_t field;    /* the place of that among the items of named tuples; -1: it is no field */
     bool stacked;        /* the attributes are arrays, which the slot has one behind another */

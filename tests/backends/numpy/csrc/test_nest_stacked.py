@@ -12,7 +12,7 @@ from ufuse.backends.numpy import _tiles
 
 pytestmark = pytest.mark.any_python
 
-LIST: tuple[Any, ...] = ("objects", True, ())
+LIST: tuple[Any, ...] = ("objects", True, (), ("mate",))
 ARRAYS: tuple[Any, ...] = ("arrays", "d", 2, 0, True, "pos", -1)
 RANGE = ("range",)
 
@@ -21,7 +21,7 @@ RANGE = ("range",)
     "slots",
     [
         (ARRAYS,),
-        (("objects", False, ()), ARRAYS),
+        (("objects", False, (), ()), ARRAYS),
         (LIST, (*ARRAYS[:2], 1, *ARRAYS[3:])),
         (LIST, (*ARRAYS[:2], 7, *ARRAYS[3:])),
         (LIST, (*ARRAYS[:1], "O", *ARRAYS[2:])),
