@@ -189,7 +189,7 @@ def _copies(nest: Nest, objects: tuple[Any, ...]) -> list[Any]:
                 setattr(one, slot.attribute, _apart(nest_reference.attribute_of(other, slot)))
             copies[place] = stand_ins[slot.owner]
         elif isinstance(slot, ArraySlot) and slot.items == ARRAYS:
-            copies[place] = [tuple(map(_apart, one)) for one in copies[place]]
+            copies[place] = tuple(tuple(map(_apart, one)) for one in copies[place])
     return copies
 
 

@@ -293,6 +293,20 @@ def test_fields_of_named_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [(in_place, Ball), (bound_and_written, Slotted), (elements_of_tuples, Placed)],
+)
+def test_calls_beside_the_definition(function, kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`UFUSE_CHECK=1`: on copies of the arrays, also of those in tuples."""
+    monkeypatch.setattr(decorator, "CHECKING", True)
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    compiled = ufuse.compile(like(function))
+    for _ in range(3):
+        assert repr(compiled(some(kind), 0.01, 400)) == repr(function(some(kind), 0.01, 400))
+    assert sum(loop.turns for loop in loops_of(compiled)) > 200
+
+
 @pytest.mark.parametrize("dtype", ["f4", "i8", "i4", "u1", "?", "c16"])
 def test_other_dtypes(dtype: str) -> None:
     """Elements are of the arrays' type; sums, differences and what is stored are NumPy's."""
