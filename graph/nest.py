@@ -285,7 +285,14 @@ class ArraySlot:
     A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
     attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
     what has changed is set. A field of named tuples has its place among their items (`field`). No item has an attribute
-    of its own that is `lacked`. One that `is_apart` has no item twice, and none that another list of objects has.
+    of its own that is `lacked`; `nothing` is None in all of them. One that `is_apart` has no item twice, and none that
+    another list of objects has.
+
+    Where the attribute is an array, of one dtype and shape in all items, `items` is "arrays": they lie one behind
+    another along the first axis, in C order. Where some are written, none shares memory with what else the nest has.
+    Where the attribute is bound to new arrays, an array of bools behind that, `items` "marks", begins with False and
+    says which items get one, with what the nest has for them. One that `is_apart` says that nobody else has the arrays
+    that were there, as they are written in place, too.
 
     `within`: a temporary is given back as a view of a new array, as some of NumPy's functions do it: of an "array" like
     it, or as the only "column" of one of two axes.
@@ -304,6 +311,7 @@ class ArraySlot:
     attribute: str = ""
     field: int | None = None
     lacked: tuple[str, ...] = ()
+    nothing: tuple[str, ...] = ()
     is_apart: bool = False
 
 
@@ -406,6 +414,8 @@ Slot = (
     ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot | ObjectSlot | MemberSlot
 )  # fmt: skip
 OBJECTS = "objects"  # what the items of a list are
+ARRAYS = "arrays"  # what they have as an attribute
+MARKS = "marks"  # where that is a new one
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -563,11 +573,16 @@ def _described(slot: Slot) -> str:
         case ArraySlot(items=items) if items == OBJECTS:
             parts = ["list of objects", *["apart"] * slot.is_apart]
             parts += (f"without {name_text(one)}" for one in slot.lacked)
+            parts += (f"None as {name_text(one)}" for one in slot.nothing)
             return f"{name}: {', '.join(parts)}"
         case ArraySlot(owner=owner) if owner:
             written = ", written" if slot.is_written else ""
             field = f", field {slot.field}" if slot.field is not None else ""
             what = f"{name_text(slot.attribute)} of {name_text(owner)}{field}"
+            if slot.items == ARRAYS:
+                return f"{name}: {slot.ndim - 1}-d arrays of {slot.dtype}{written}, {what}"
+            if slot.items == MARKS:
+                return f"{name}: new arrays{', apart' * slot.is_apart}, {what}"
             return f"{name}: attribute by {slot.items} of {slot.dtype}{written}, {what}"
         case ArraySlot():
             marks = (

@@ -14,7 +14,7 @@ from ufuse.errors import UfuseError
 from ufuse.frame_hook.nests.entry import Making, NestMaker
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, version_of
-from ufuse.graph.nest import OBJECTS, TURNS, ArraySlot, Nest
+from ufuse.graph.nest import ARRAYS, MARKS, OBJECTS, TURNS, ArraySlot, Nest
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.semantics import nest_reference, reference
 from ufuse.graph.semantics.check_nest import check_nest
@@ -163,10 +163,9 @@ class CheckedNest:
             nest_reference.change_lists(self._nest, copies, columns, [*arrays, *temporaries])
             why = why or _why_other_lists(objects, copies) or _why_other_states(objects, copies)
         found = nest_reference.arrays_of(self._nest, objects)
-        names = [slot.name for slot in self._nest.arrays]
-        for name, one, other in zip(names, found, arrays, strict=True):
-            difference = why_different(one, other)
-            why = why or (f"of {name}, {difference}" if difference is not None else None)
+        for slot, one, other in zip(self._nest.arrays, found, arrays, strict=True):
+            difference = why_different(one, other) if slot.items != MARKS else None
+            why = why or (f"of {slot.name}, {difference}" if difference is not None else None)
         if why is not None:
             raise CheckFailed(f"this loop differs from its definition: {why}\n{self._nest}")
         return result
@@ -187,9 +186,16 @@ def _copies(nest: Nest, objects: tuple[Any, ...]) -> list[Any]:
             copies[place] = stand_ins[slot.name]
         elif isinstance(slot, ArraySlot) and slot.owner and slot.field is None:
             for one, other in zip(stand_ins[slot.owner], copies[place], strict=True):
-                setattr(one, slot.attribute, nest_reference.attribute_of(other, slot))
+                setattr(one, slot.attribute, _apart(nest_reference.attribute_of(other, slot)))
             copies[place] = stand_ins[slot.owner]
+        elif isinstance(slot, ArraySlot) and slot.items == ARRAYS:
+            copies[place] = tuple(tuple(map(_apart, one)) for one in copies[place])
     return copies
+
+
+def _apart(value: Any) -> Any:
+    """A copy of an array; anything else as it is."""
+    return value.copy() if type(value) is np.ndarray else value
 
 
 def _why_other_states(objects: tuple[Any, ...], copies: list[Any]) -> str | None:

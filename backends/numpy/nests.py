@@ -19,7 +19,9 @@ from ufuse.backends.numpy.llvm.nest_independence import outermost_turn, own_part
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.backends.numpy.llvm.nest_reach import written_rows
 from ufuse.graph.nest import (
+    ARRAYS,
     KINDS,
+    MARKS,
     OBJECTS,
     ArraySlot,
     GeneratorSlot,
@@ -192,11 +194,21 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
     """A slot as C takes it."""
     match slot:
         case ArraySlot(items=items) if items == OBJECTS:
-            return "objects", slot.is_apart, slot.lacked
+            return "objects", slot.is_apart, slot.lacked, slot.nothing
+        case ArraySlot(items=items) if items == MARKS:
+            wanted = ARRAYS, slot.owner, slot.attribute
+            arrays = next(
+                place
+                for place, one in enumerate(nest.slots)
+                if isinstance(one, ArraySlot) and (one.items, one.owner, one.attribute) == wanted
+            )
+            return "marks", arrays, slot.is_apart
         case ArraySlot(owner=owner) if owner:
-            is_numpy, place = slot.items != "python", nest.place(ArraySlot, owner)
             field = -1 if slot.field is None else slot.field
-            return "attribute", _kind(slot), is_numpy, place, slot.is_written, slot.attribute, field
+            where = nest.place(ArraySlot, owner), slot.is_written, slot.attribute, field
+            if slot.items == ARRAYS:
+                return "arrays", slot.dtype.char, slot.ndim, *where
+            return "attribute", _kind(slot), slot.items != "python", *where
         case MemberSlot(owner=owner):
             return "member", nest.place(ArraySlot, owner), slot.is_given
         case ArraySlot(items=items) if items:

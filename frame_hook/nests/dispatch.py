@@ -47,6 +47,7 @@ from ufuse.frame_hook.nests.values import (
     Table,
     Text,
     Thing,
+    is_none,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return Method(owner, name)
     if isinstance(owner, Known) and isinstance(owner.value, type):
         return fields.taken(reader, attributes.of_class(reader.outside, owner.value, name))
+    if is_none(owner) and not hasattr(None, name):
+        reader.go_to_doubt()  # it is an object on other ways, or raises
+        return Known(None)
     raise NotNativeError(f"the attribute {name} is not compiled yet")
 
 

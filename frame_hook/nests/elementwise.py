@@ -393,19 +393,19 @@ def computed(reader: Reader, item: ArrayItem) -> Array | Part:
     """An expression as an array that exists."""
     if not isinstance(item, Lazy):
         return item
-    _keep_orders(reader, item)
+    keep_orders(reader, item)
     fresh = allocated(reader, item.dtype, item.lengths)
     _emit(reader, views.part(reader, fresh), item)
     return fresh
 
 
-def _keep_orders(reader: Reader, item: Lazy) -> None:
+def keep_orders(reader: Reader, item: Lazy) -> None:
     """The memory of a new array of several axes is in the order of its operands': only C's is followed."""
     if len(item.lengths) < 2:
         return
     for one in item.inputs:
         if isinstance(one, Lazy):
-            _keep_orders(reader, one)
+            keep_orders(reader, one)
         elif isinstance(one, Part):
             reader.keep_order(one, is_operand=True)
 

@@ -24,7 +24,9 @@ from ufuse.frame_hook.nests.values import (
     SlotKind,
 )
 from ufuse.graph.nest import (
+    ARRAYS,
     I1,
+    MARKS,
     OBJECTS,
     ArraySlot,
     GeneratorSlot,
@@ -176,17 +178,25 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
 def _slot_of_objects(known: object_lists.ObjectList) -> ArraySlot:
     return ArraySlot(
         known.name, np.dtype(bool), 1, is_written=False, items=OBJECTS,
-        lacked=tuple(sorted(known.lacked)), is_apart=known.is_apart,
+        lacked=tuple(sorted(known.lacked)), nothing=tuple(sorted(known.nothing)), is_apart=known.is_apart,
     )  # fmt: skip
 
 
 def _slot_of_attribute(reader: Reader, column: int) -> ArraySlot:
     """The slot of what the items of a list of objects have as an attribute."""
     known = reader.outside.objects[reader.outside.owners[column]]
+    like = reader.given(column)
+    if column in known.marks.values():
+        name = next(name for name, number in known.marks.items() if number == column)
+        return ArraySlot(
+            reader.outside.text(column), like.dtype, like.ndim, is_written=True, items=MARKS,
+            owner=known.name, attribute=name, is_apart=known.columns[name] in reader.stored,
+        )  # fmt: skip
     name = next(name for name, number in known.columns.items() if number == column)
+    is_written = column in reader.stored or name in known.marks
     return ArraySlot(
-        reader.outside.text(column), reader.given(column).dtype, 1, is_written=column in reader.stored,
-        items=_items_of(reader, column), owner=known.name, attribute=name, field=known.fields.get(name),
+        reader.outside.text(column), like.dtype, like.ndim, is_written, items=_items_of(reader, column),
+        owner=known.name, attribute=name, field=known.fields.get(name),
     )  # fmt: skip
 
 
@@ -200,6 +210,8 @@ def _items_of(reader: Reader, slot: int) -> str:
     """Whose numbers a list has; "" of an array."""
     if reader.outside.is_text(ArrayKind(slot)):
         return "text"
+    if slot in reader.outside.stacks:
+        return ARRAYS
     found = reader.outside.lists.get(slot)
     return "" if found is None else "numpy" if found.type.numpy else "python"
 

@@ -71,7 +71,9 @@ class Holders:
     def seen(self, holder: Holder) -> tuple[tuple[bool, int], ...]:
         """For each axis of an array whether it is taken to have length 1, and how long it was seen to be at least."""
         if isinstance(holder, ArrayKind):
-            return tuple((length == 1, length) for length in self.given(holder.slot).shape)
+            seen = tuple((length == 1, length) for length in self.given(holder.slot).shape)
+            is_column = holder.slot in self.outside.owners  # a list may get longer
+            return ((False, seen[0][1]), *seen[1:]) if is_column else seen
         return self.memory.seen(holder)
 
     def keep_order(self, part: Part, *, is_operand: bool = False) -> None:

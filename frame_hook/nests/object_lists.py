@@ -1,7 +1,8 @@
 """Lists of objects of one class in loops that are read as nests: what the items have as an attribute is an array.
 
 An item is named by its index alone, so that what is set is seen under all its names. No item of a list that changes is
-known by another name, see `checked`. What an attribute is, the class decides, guarded as for objects alone.
+known by another name, see `checked`. What an attribute is, the class decides, guarded as for objects alone. One that is
+an array has more axes, see `stacked.py`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import conversions, either, elementwise, tables, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, stacked, tables, views
 from ufuse.frame_hook.nests.values import (
     BOOL,
+    Array,
     ArrayKind,
     Bound,
     Item,
@@ -73,8 +77,9 @@ class ObjectList:
     """A list or tuple of objects; `name` is that of its slot.
 
     `columns`: for each attribute that is read the number of its column; `fields`: of those that are fields of named
-    tuples, the places; `lacked`: attributes of the class that no item has itself. `is_apart`: its items change or are
-    compared, so that none has another name.
+    tuples, the places; `lacked`: attributes of the class that no item has itself; `nothing`: those that
+    are None in all. `marks`: of attributes that are bound
+    to new arrays. `is_apart`: its items change or are compared, so that none has another name.
     """
 
     source: Source
@@ -83,6 +88,8 @@ class ObjectList:
     columns: dict[str, int] = field(default_factory=dict)
     fields: dict[str, int] = field(default_factory=dict)
     lacked: set[str] = field(default_factory=set)
+    nothing: set[str] = field(default_factory=set)
+    marks: dict[str, int] = field(default_factory=dict)
     is_apart: bool = False
 
     @property
@@ -115,12 +122,12 @@ def attribute(reader: Reader, owner: Member, name: str) -> Item | Symbol:
         raise NotNativeError(f"the attribute {name} is not compiled yet")
     found, member = class_member(outside.trace, known.kind, name)
     if _has_place(outside, known.kind, name, found, member):
-        return _loaded(reader, owner, _column(outside, known, name, found))
+        return _read(reader, owner, name, found)
     if is_data_descriptor(outside.trace, found, member):
         raise NotNativeError(f"the attribute {name} is not compiled yet")
     if found is not ABSENT and _all_lack(known, name):
         return _of_class(reader, owner, name, found, member)
-    return _loaded(reader, owner, _column(outside, known, name, found))
+    return _read(reader, owner, name, found)
 
 
 def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
@@ -132,6 +139,11 @@ def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
     if not is_plain or (not has_slot and is_data_descriptor(outside.trace, found, member)):
         raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
     column = _column(outside, known, name, found)
+    if stacked.is_stacked(outside, column):
+        _use(reader, known)
+        doubt_no_member(reader, owner)
+        stacked.store(reader, owner, column, item, name)
+        return
     one, kind = either.known(conversions.number(reader.out, item)), outside.lists[column.slot].type
     if one.type != kind:
         raise NotNativeError(f"the attribute {name} of {known.name} changes its type", later=True)
@@ -201,14 +213,24 @@ def _of_class(
     return result
 
 
-def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> ArrayKind:
-    """The array of what all items have as an attribute, in a slot or in their dicts."""
-    if name in known.columns:
-        return ArrayKind(known.columns[name])
+def _read(reader: Reader, owner: Member, name: str, found: Any) -> Item:
+    """What an item has in a slot or in its dict."""
+    known = reader.outside.objects[owner.holder.slot]
+    if name in known.columns or any(one is not None for one in _values(known, name, found)):
+        return _loaded(reader, owner, _column(reader.outside, known, name, found))
+    if isinstance(found, TUPLE_FIELD):
+        raise NotNativeError(f"the attribute {name} of {known.name} is None")
+    known.nothing.add(name)
+    _use(reader, known)
+    doubt_no_member(reader, owner)
+    return Known(None)
+
+
+def _values(known: ObjectList, name: str, found: Any) -> list[Any]:
+    """What all items have as an attribute, in a slot or in their dicts."""
     text = f"the attribute {name} of {known.name}"
-    is_field = isinstance(found, TUPLE_FIELD)
     try:
-        get = found.__get__ if is_field or is_slot(found) else None
+        get = found.__get__ if isinstance(found, TUPLE_FIELD) or is_slot(found) else None
         values = [get(one) if get is not None else _own(one, name) for one in known.value]
     except (AttributeError, IndexError):  # of an empty slot; of a tuple that is too short
         values = [_hook.NULL]
@@ -216,19 +238,39 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
         raise NotNativeError(f"{text}: it is one of other objects") from None
     if any(one is _hook.NULL for one in values):
         raise NotNativeError(f"{text}: not all of them have it", later=True)
+    return values
+
+
+def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> ArrayKind:
+    """The array of what all items have as an attribute, in a slot or in their dicts."""
+    if name in known.columns:
+        return ArrayKind(known.columns[name])
+    text, values = f"the attribute {name} of {known.name}", _values(known, name, found)
+    if isinstance(values[0], np.ndarray):
+        if why := stacked.why_not_stacked(values):
+            raise NotNativeError(f"{text} is {why}", later=True)
+        known.columns[name] = outside.stack(known, f"{known.name}.{name}", values)
+        return _at_place(known, name, found)
     kind = common_item_kind(values)
     if kind is None:
         is_number = all(kind_of(one) is not None for one in values)
         what = "numbers of several types" if is_number else "what are no numbers of one type"
         raise NotNativeError(f"{text} is of {what}", later=True)
     known.columns[name] = outside.column(known, f"{known.name}.{name}", values, kind)
-    if is_field:
+    return _at_place(known, name, found)
+
+
+def _at_place(known: ObjectList, name: str, found: Any) -> ArrayKind:
+    if isinstance(found, TUPLE_FIELD):
         known.fields[name] = found.__reduce__()[1][0]
     return ArrayKind(known.columns[name])
 
 
-def _loaded(reader: Reader, owner: Member, column: ArrayKind) -> Number:
+def _loaded(reader: Reader, owner: Member, column: ArrayKind) -> Number | Array:
     _use(reader, reader.outside.objects[owner.holder.slot])
+    if stacked.is_stacked(reader.outside, column):
+        doubt_no_member(reader, owner)
+        return stacked.part(column, owner)
     type_, number = ELEMENTS[reader.dtype(column)], reader.array(column)
     loaded = reader.out.op("load", type_, owner.index, attributes=(number,))
     return Number(reader.item_kind(column), loaded)
@@ -392,10 +434,12 @@ def checked(reader: Reader) -> tuple[int, ...]:
     outside = reader.outside
     if not outside.objects:
         return ()
+    stacked.refuse_shared(reader)
     things = outside.things
     used = [one for register, one in outside.objects.items() if register in reader.used]
     for one in used:
-        one.is_apart = one.is_apart or not reader.stored.isdisjoint(one.columns.values())
+        columns = (*one.columns.values(), *one.marks.values())
+        one.is_apart = one.is_apart or not reader.stored.isdisjoint(columns)
     apart = [one for one in used if one.is_apart]
     if not apart and not (used and outside.attributes.all_set):
         return ()

@@ -75,6 +75,7 @@ class Outside:
         self.dicts: list[int] = []  # their registers
         self.objects: dict[int, object_lists.ObjectList] = {}  # by register
         self.owners: dict[int, int] = {}  # of columns: the registers of their lists
+        self.stacks: dict[int, Sequence[np.ndarray]] = {}  # of columns of arrays: these
         self.attributes = Attributes()
 
     def name(self, called: symbols.Function | None, name: str) -> Item:
@@ -203,12 +204,29 @@ class Outside:
         self, known: object_lists.ObjectList, name: str, values: list[Any], kind: NumberKind
     ) -> int:
         """The number of an array of what objects have as an attribute."""
+        number = self._column(known, name, np.broadcast_to(np.zeros((), kind.dtype), len(values)))
+        self.sequences[number] = values
+        self.lists[number] = Numbers(ArrayKind(number), kind)
+        return number
+
+    def stack(self, known: object_lists.ObjectList, name: str, values: list[np.ndarray]) -> int:
+        """The number of an array of the arrays that objects have as an attribute."""
+        like = np.empty((len(values), *values[0].shape), values[0].dtype)
+        number = self._column(known, name, like)
+        self.stacks[number] = values
+        return number
+
+    def marks(self, known: object_lists.ObjectList, name: str) -> int:
+        """The number of an array that marks which objects get a new array as an attribute."""
+        if name not in known.marks:
+            text = f"{known.name}.{name} is new"
+            known.marks[name] = self._column(known, text, np.zeros(len(known.value), bool))
+        return known.marks[name]
+
+    def _column(self, known: object_lists.ObjectList, name: str, like: np.ndarray) -> int:
         number = object_lists.FIRST_COLUMN + len(self.owners)
         self.owners[number] = known.source.register
-        self.sequences[number] = values
-        like = np.broadcast_to(np.zeros((), kind.dtype), len(values))
         self.arrays[number] = Source(number, name), like
-        self.lists[number] = Numbers(ArrayKind(number), kind)
         return number
 
     def list_of(self, source: Source, value: list[Any]) -> Numbers | Table | Objects | OtherList:

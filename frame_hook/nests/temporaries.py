@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufuse.frame_hook.nests.values import (
+    ArrayKind,
     Complex,
     Holder,
     Item,
@@ -95,6 +96,10 @@ class Temporaries:
         if base is not None:
             self._within[kind.number] = "array" if base.ndim == example.ndim else "column"
 
+    def is_within(self, kind: TemporaryKind) -> bool:
+        """Whether an array is given back as a view."""
+        return kind.number in self._within
+
     def view(self, reader: Reader, holder: Holder, axes: Axes) -> ViewKind:
         """A view that is not held any more, for the instruction that is being read."""
         wanted = _View(*self._place(reader), holder, axes)
@@ -148,6 +153,17 @@ def _kinds_in(things: Iterable[Any]) -> Iterator[TemporaryKind | ViewKind]:
             yield from _kinds_in(one)
         elif dataclasses.is_dataclass(one) and not isinstance(one, PLAIN):
             yield from _kinds_in(getattr(one, part.name) for part in dataclasses.fields(one))
+
+
+def holders_in(things: Iterable[Any]) -> Iterator[Holder]:
+    """The arrays that items and kinds are or are part of."""
+    for one in things:
+        if isinstance(one, ArrayKind | TemporaryKind):
+            yield one
+        elif isinstance(one, tuple):
+            yield from holders_in(one)
+        elif dataclasses.is_dataclass(one) and not isinstance(one, PLAIN):
+            yield from holders_in(getattr(one, part.name) for part in dataclasses.fields(one))
 
 
 def renumbered(block: Block, new: Mapping[int, int], arrays: int, bound: dict[int, View]) -> Block:

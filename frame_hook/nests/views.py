@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions
+from ufuse.frame_hook.nests import conversions, stacked
 from ufuse.frame_hook.nests.integers import (
     doubt_outside,
     doubt_unlike,
@@ -236,6 +236,7 @@ def transposed(reader: Reader, item: Array | Part) -> Part:
 def bindable(reader: Reader, item: Array | Part, name: str) -> Part:
     """A view that the frame, or its caller, may get as an object."""
     view = part(reader, item)
+    stacked.refuse_as_object(reader.outside, view.holder, name)
     if len(view.axes) > MAP_AXES:
         raise NotNativeError(f"{name} is bound to a view of many axes")
     zero = reader.out.constant(I64, 0)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ufuse.graph.nest import (
+    ARRAYS,
     COMPLEX,
     DOTS,
     DRAWS,
@@ -19,6 +20,7 @@ from ufuse.graph.nest import (
     INTEGERS,
     KINDS,
     MAP_AXES,
+    MARKS,
     OBJECTS,
     PARTS,
     POSITIONS,
@@ -54,10 +56,11 @@ LAWS = """
 8. The columns of a list that grows are temporaries of one axis, each of one list; only numbers are read.
 9. A number that is not given is changed.
 10. What items of a list have as an attribute names a list of objects before it. Nothing of such a list is read but its
-    length, and one whose items change is apart; fields of named tuples do not. An item in a variable is one of such a
-    list.
+    length, and one whose items change is apart; fields of named tuples do not, unless they are arrays. An item in a
+    variable is one of such a list. Marks are of an attribute before them that is arrays, which are written.
 """
 TYPES = {*REALS, *INTEGERS, I1}
+WHOSE = ("python", "numpy")  # the numbers of a list may be
 ENDS = {"jump": 1, "branch": 2, "leave": 0, "doubt": 0}  # targets
 # What a step takes, if it is no ufunc of NumPy.
 STEPS = {"cast": 1, "copy": 1, "where": 3}
@@ -279,9 +282,20 @@ def _why_not_attribute(nest: Nest, slot: ArraySlot) -> str | None:
         return "items of a list of objects are not numbers (law 10)"
     if not slot.owner:
         return None
-    if slot.owner not in owners or slot.ndim != 1 or slot.items not in ("python", "numpy"):
+    if slot.items == MARKS:
+        arrays = [
+            one for one in before if one.items == ARRAYS and one.is_written and one.field is None
+        ]
+        of = [one for one in arrays if (one.owner, one.attribute) == (slot.owner, slot.attribute)]
+        return (
+            None
+            if of and slot.is_written
+            else "it marks what are no arrays that are written (law 10)"
+        )
+    fits = slot.ndim > 1 if slot.items == ARRAYS else slot.ndim == 1 and slot.items in WHOSE
+    if slot.owner not in owners or not fits:
         return "it is no attribute of a list of objects before it (law 10)"
-    if slot.field is not None and slot.is_written:
+    if slot.field is not None and slot.is_written and slot.items != ARRAYS:
         return "a field of named tuples is written (law 10)"
     changes_unseen = slot.is_written and not owners[slot.owner].is_apart
     return "items that change are not apart (law 10)" if changes_unseen else None

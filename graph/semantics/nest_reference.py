@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph.nest import (
+    ARRAYS,
     COMPARISONS,
     DRAWS,
     EXIT,
@@ -23,6 +24,7 @@ from ufuse.graph.nest import (
     INTEGERS,
     KINDS,
     MAP_AXES,
+    MARKS,
     OBJECTS,
     PARTS,
     POSITIONS,
@@ -102,15 +104,27 @@ def arrays_of(nest: Nest, objects: Sequence[Any]) -> list[np.ndarray]:
 
 
 def _array_of(slot: ArraySlot, thing: Sequence[Any]) -> np.ndarray:
-    if slot.items == OBJECTS:
+    if slot.items in (OBJECTS, MARKS):
         return np.zeros(len(thing), slot.dtype)
     if slot.owner:
         thing = [attribute_of(one, slot) for one in thing]
+    if slot.items == ARRAYS:
+        return _stacked(slot, thing)
     if slot.ndim == TABLE_AXES:
         shape = len(thing), len(thing[0]) if thing else 0
         numbers = [one for row in thing for one in _numbers(slot, row)]
         return np.array(numbers, slot.dtype).reshape(shape)
     return np.array(_numbers(slot, thing), slot.dtype)
+
+
+def _stacked(slot: ArraySlot, arrays: Sequence[Any]) -> np.ndarray:
+    """Arrays of one dtype and shape one behind another; none of them where some is another: no turn is done then."""
+    first = arrays[0] if arrays else None
+    fits = isinstance(first, np.ndarray) and all(
+        type(one) is np.ndarray and (one.dtype, one.shape) == (slot.dtype, first.shape)
+        for one in arrays
+    )
+    return np.stack(arrays) if fits else np.zeros((0,) * slot.ndim, slot.dtype)
 
 
 def attribute_of(thing: Any, slot: ArraySlot) -> Any:
@@ -146,12 +160,35 @@ def change_lists(
                 for added in (arrays[one.array][len(columns[one.array]) :],)
             ]
             thing.extend(zip(*parts, strict=True) if slot.has_tuples else parts[0])
-        elif isinstance(slot, ArraySlot) and slot.items and slot.is_written:
+        elif isinstance(slot, ArraySlot) and slot.items == ARRAYS and slot.is_written:
+            _change_arrays(slot, thing, arrays[nest.arrays.index(slot)], _marks(nest, slot, arrays))
+        elif isinstance(slot, ArraySlot) and slot.items and slot.items != MARKS and slot.is_written:
             place = nest.arrays.index(slot)
             lists = thing if slot.ndim == TABLE_AXES else [thing]
             pairs = zip(np.atleast_2d(before[place]), np.atleast_2d(arrays[place]), strict=True)
             for one, pair in zip(lists, pairs, strict=True):
                 _change(slot, one, *pair)
+
+
+def _marks(nest: Nest, slot: ArraySlot, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Which items get a new array as an attribute."""
+    found = (
+        arrays[place]
+        for place, one in enumerate(nest.arrays)
+        if (one.items, one.owner, one.attribute) == (MARKS, slot.owner, slot.attribute)
+    )
+    return next(found, np.zeros(len(arrays[nest.arrays.index(slot)]), bool))
+
+
+def _change_arrays(
+    slot: ArraySlot, things: Sequence[Any], rows: np.ndarray, marks: np.ndarray
+) -> None:
+    """Write into the arrays that items have as an attribute, or set new ones."""
+    for one, row, is_new in zip(things, rows, marks, strict=True):
+        if is_new:
+            setattr(one, slot.attribute, row.copy())
+        elif (array := attribute_of(one, slot)).tobytes() != row.tobytes():
+            array[...] = row
 
 
 def _change(slot: ArraySlot, thing: Any, before: np.ndarray, now: np.ndarray) -> None:

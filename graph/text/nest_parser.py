@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph.nest import (
+    ARRAYS,
     KINDS,
+    MARKS,
     OBJECTS,
     PLAIN_NAME,
     TABLE_AXES,
@@ -46,10 +48,16 @@ VIEW = r"#\d+\[[^\]]*\]"
 SLOT = re.compile(rf"({NAME}): (.*)$")
 ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
 LIST = re.compile(rf"(list|table) by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
-LIST_OF_OBJECTS = re.compile(rf"list of objects(, apart)?((?:, without {NAME})*)$")
+LIST_OF_OBJECTS = re.compile(
+    rf"list of objects(, apart)?((?:, without {NAME})*)((?:, None as {NAME})*)$"
+)
 ATTRIBUTE = re.compile(
     rf"attribute by (\w+) of (\w+)(, written)?, ({NAME}) of ({NAME})(?:, field (\d+))?$"
 )
+STACKED = re.compile(
+    rf"(\d+)-d arrays of (\w+)(, written)?, ({NAME}) of ({NAME})(?:, field (\d+))?$"
+)
+NEW_ARRAYS = re.compile(rf"new arrays(, apart)?, ({NAME}) of ({NAME})$")
 MEMBER = re.compile(rf"an item of ({NAME})(, made)?$")
 GROWING = re.compile(
     r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
@@ -111,16 +119,23 @@ def _slot(text: str) -> Slot:
             name, np.dtype(dtype), axes, bool(written), items=whose, iterator=_name(walked or "")
         )
     if (objects := LIST_OF_OBJECTS.fullmatch(what)) is not None:
-        apart, lacked = objects.groups()
-        names = tuple(map(_name, re.findall(rf", without ({NAME})", lacked)))
+        apart, lacked, nothing = objects.groups()
         return ArraySlot(
-            name, np.dtype(bool), 1, is_written=False, items=OBJECTS, lacked=names, is_apart=bool(apart)
+            name, np.dtype(bool), 1, is_written=False, items=OBJECTS, is_apart=bool(apart),
+            lacked=tuple(map(_name, re.findall(rf", without ({NAME})", lacked))),
+            nothing=tuple(map(_name, re.findall(rf", None as ({NAME})", nothing))),
         )  # fmt: skip
     if (attribute := ATTRIBUTE.fullmatch(what)) is not None:
-        whose, dtype, written, attribute_name, owner, field = attribute.groups()
+        whose, *parts = attribute.groups()
+        return _of_items(name, whose, 1, *parts)
+    if (stacked := STACKED.fullmatch(what)) is not None:
+        ndim, *parts = stacked.groups()
+        return _of_items(name, ARRAYS, 1 + int(ndim), *parts)
+    if (fresh := NEW_ARRAYS.fullmatch(what)) is not None:
+        apart, new, whose = fresh.groups()
         return ArraySlot(
-            name, np.dtype(dtype), 1, bool(written), items=whose, owner=_name(owner),
-            attribute=_name(attribute_name), field=None if field is None else int(field),
+            name, np.dtype(bool), 1, is_written=True, items=MARKS, owner=_name(whose), attribute=_name(new),
+            is_apart=bool(apart),
         )  # fmt: skip
     if (member := MEMBER.fullmatch(what)) is not None:
         return MemberSlot(name, _name(member[1]), is_given=not member[2])
@@ -142,6 +157,16 @@ def _slot(text: str) -> Slot:
     return ArraySlot(
         name, np.dtype(dtype), int(ndim), "written" in known, "bound again" in known, "viewed" in known,
         within="".join(within),
+    )  # fmt: skip
+
+
+def _of_items(
+    name: str, items: str, ndim: int, dtype: str, written: str | None, attribute: str, owner: str, field: str | None
+) -> ArraySlot:  # fmt: skip
+    """What the items of a list of objects have as an attribute."""
+    return ArraySlot(
+        name, np.dtype(dtype), ndim, bool(written), items=items, owner=_name(owner),
+        attribute=_name(attribute), field=None if field is None else int(field),
     )  # fmt: skip
 
 

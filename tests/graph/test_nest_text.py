@@ -13,7 +13,19 @@ pytest.importorskip("llvmlite")
 
 from tests.support import random_maps, random_nests
 from tests.support.nest_code import RANGE, Code, array, number
-from ufuse.graph.nest import F32, F64, OBJECTS, ArraySlot, Map, Nest, NumberSlot, Step, View
+from ufuse.graph.nest import (
+    ARRAYS,
+    F32,
+    F64,
+    MARKS,
+    OBJECTS,
+    ArraySlot,
+    Map,
+    Nest,
+    NumberSlot,
+    Step,
+    View,
+)
 from ufuse.graph.semantics.check import GraphError
 from ufuse.graph.semantics.check_nest import LAWS, check_nest
 from ufuse.graph.text import TextError
@@ -99,7 +111,7 @@ def test_attributes_of_objects() -> None:
     """They name their list; a field of named tuples has its place, and is not written (law 10)."""
     for is_written in (False, True):
         code = Code(
-            ArraySlot("the items", np.dtype(bool), 1, False, items=OBJECTS, lacked=("a b", "c"), is_apart=True),
+            ArraySlot("the items", np.dtype(bool), 1, False, items=OBJECTS, lacked=("a b", "c"), nothing=("d", "e f"), is_apart=True),
             ArraySlot("v", np.dtype(float), 1, True, items="python", owner="the items", attribute="a, b"),
             ArraySlot(
                 "x", np.dtype(int), 1, is_written, items="numpy", owner="the items", attribute="x", field=12
@@ -115,6 +127,33 @@ def test_attributes_of_objects() -> None:
                 check_nest(nest)
         else:
             check_nest(nest)
+
+
+def test_arrays_of_objects() -> None:
+    """They have an axis more than each; marks name an attribute before them that is written (law 10)."""
+
+    def nest(*, is_written: bool, ndim: int = 3, field: int | None = None) -> Nest:
+        code = Code(
+            ArraySlot("items", np.dtype(bool), 1, False, items=OBJECTS, is_apart=True),
+            ArraySlot(
+                "p", np.dtype("f4"), ndim, is_written, items=ARRAYS, owner="items", attribute="a b", field=field
+            ),
+            ArraySlot("new p", np.dtype(bool), 1, True, items=MARKS, owner="items", attribute="a b", is_apart=True),
+            RANGE,
+        )  # fmt: skip
+        code.header("i", "body")
+        code.end("jump", "header")
+        return code.nest()
+
+    check_nest(nest(is_written=True))
+    same(nest(is_written=True))
+    for broken in (
+        nest(is_written=False),
+        nest(is_written=True, field=2),
+    ):
+        same(broken)
+        with pytest.raises(GraphError, match=r"\(law 10\)"):
+            check_nest(broken)
 
 
 def statement() -> Nest:

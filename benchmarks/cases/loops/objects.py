@@ -204,3 +204,71 @@ def particle_objects(places: Array, steps: int) -> Any:
                 particle.step(0.01)
         energies.append(sum(0.5 * particle.v**2 for particle in particles))
     return energies, [(one.x, one.v, one.hits, one.alive) for one in particles]
+
+
+class Body:
+    """A mass whose place and speed are vectors."""
+
+    def __init__(self, pos: Array, vel: Array, mass: float) -> None:
+        self.pos, self.vel, self.mass = pos, vel, mass
+
+    @property
+    def energy(self) -> float:
+        """Of its motion."""
+        return 0.5 * self.mass * float(self.vel @ self.vel)
+
+
+def array_bodies(places: Array, speeds: Array, steps: int) -> Any:
+    """Masses that attract one another, in vectors of three elements."""
+    bodies, dt = (
+        [Body(places[i].copy(), speeds[i].copy(), 1.0 + i) for i in range(len(places))],
+        0.001,
+    )
+    for _ in range(steps):
+        for i in range(len(bodies)):
+            for j in range(i + 1, len(bodies)):
+                d = bodies[i].pos - bodies[j].pos
+                pull = dt / (d @ d + 0.01) ** 1.5
+                bodies[i].vel -= d * (bodies[j].mass * pull)
+                bodies[j].vel += d * (bodies[i].mass * pull)
+        for body in bodies:
+            body.pos += dt * body.vel
+    return [(one.pos, one.vel) for one in bodies]
+
+
+def array_particles(places: Array, speeds: Array, steps: int) -> Any:
+    """Particles that fly in a box, in vectors; their energy."""
+    particles = [Body(places[i].copy(), speeds[i].copy(), 1.0) for i in range(len(places))]
+    dt, total = 0.01, 0.0
+    for _ in range(steps):
+        for one in particles:
+            one.pos += dt * one.vel
+            for k in range(3):
+                if one.pos[k] < 0.0 or one.pos[k] > 1.0:
+                    one.vel[k] = -one.vel[k]
+        for one in particles:
+            total += one.energy
+    return total, [(one.pos, one.vel) for one in particles]
+
+
+def array_elements(places: Array, speeds: Array, steps: int) -> Any:
+    """The same by elements, with a number that is summed."""
+    particles = [Body(places[i].copy(), speeds[i].copy(), 1.0) for i in range(len(places))]
+    dt, total = 0.01, 0.0
+    for _ in range(steps):
+        for one in particles:
+            one.pos[0] += one.vel[0] * dt
+            one.pos[1] += one.vel[1] * dt
+            total += 0.5 * one.mass * (one.vel[0] ** 2 + one.vel[1] ** 2)
+    return total, [one.pos for one in particles]
+
+
+def array_bound(places: Array, speeds: Array, steps: int) -> Any:
+    """Particles whose attributes are bound to a new array in each step."""
+    particles = [Body(places[i].copy(), speeds[i].copy(), 1.0) for i in range(len(places))]
+    dt = 0.01
+    for _ in range(steps):
+        for one in particles:
+            one.vel = one.vel * 0.99 - dt * one.pos
+            one.pos = one.pos + dt * one.vel
+    return [(one.pos, one.vel) for one in particles]

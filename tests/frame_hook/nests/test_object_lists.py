@@ -944,6 +944,87 @@ def test_fields_that_are_not_there() -> None:
         assert any(reason in why for why in whys), whys
 
 
+class Joined(Body):
+    mate, kind = None, None
+
+    def __init__(self, x, v, m=1.5) -> None:
+        super().__init__(x, v, m)
+        self.mate = None
+
+
+class SlottedJoined(Slotted):
+    __slots__ = ("mate",)
+
+    def __init__(self, x, v, m=1.5) -> None:
+        super().__init__(x, v, m)
+        self.mate = None
+
+
+def unmated(bodies, steps):
+    count = 0
+    for k in range(steps):
+        for one in bodies:
+            if one.mate is None and one.x < 1e6:
+                one.x += one.v * 0.01
+                count += k
+            elif one.mate is not None:
+                one.x -= one.mate.x
+    return count, state(bodies)
+
+
+@pytest.mark.parametrize("kind", [Joined, SlottedJoined])
+def test_attributes_that_are_none(kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In all items; where one has something there, plain Python goes on."""
+    assert native_turns(unmated, lambda: (some(kind), MANY), atoms=False) > MANY // 2
+    made = on_the_reference(monkeypatch)
+    check_same(unmated, ufuse.compile(unmated), lambda: arguments(some(kind), 300), atoms=False)
+    assert any("None as mate" in str(one.nest) for one in made)
+    monkeypatch.undo()
+    monkeypatch.setattr(decorator, "MEASURING", False)
+    compiled = ufuse.compile(like(unmated))
+    for mate in (None, None, None, 2, 0, None, 4, "none", None):
+        results = []
+        for function in (compiled, unmated):
+            bodies = some(kind)
+            if mate == "none":
+                del bodies[3].mate
+            elif mate is not None:
+                bodies[mate].mate = bodies[1]
+            try:
+                results.append(repr(function(bodies, 200)))
+            except AttributeError as error:
+                results.append(repr(error))
+        assert results[0] == results[1], mate
+    assert sum(loop.turns for loop in loops_of(compiled)) > 200
+
+
+def near(bodies, steps):
+    total = 0.0
+    for _ in range(steps):
+        for a in bodies:
+            best = None
+            for b in bodies:
+                if b is not a and (best is None or abs(b.x - a.x) < abs(best.x - a.x)):
+                    best = b
+            a.v += best.m * 0.001
+            total += best.x
+    return total, state(bodies)
+
+
+def test_what_is_none_on_other_ways() -> None:
+    """A local that is None first and then an item; None has no such attribute."""
+    assert native_turns(near, lambda: (some(Body), MANY), atoms=False) > MANY // 2
+    compiled = ufuse.compile(like(near))
+    for count in (5, 5, 5, 1):
+        found = []
+        for function in (compiled, near):
+            try:
+                found.append(repr(function(some(Body, count), 300)))
+            except AttributeError as error:
+                found.append(repr(error))
+        assert found[0] == found[1]
+
+
 def test_numbers_of_several_types() -> None:
     """A bool among ints, an int among floats, None: plain Python goes on, and says why."""
     for name, value in (("x", 1), ("hits", True), ("m", None), ("v", np.float64(2.0))):

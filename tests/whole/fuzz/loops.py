@@ -129,6 +129,7 @@ class Writer:
     )
     named: list[str] = field(default_factory=list)  # the names of objects
     parts: random.Random | None = None  # draws lists of objects; None: there are none
+    part_arrays: random.Random | None = None  # draws arrays that these have; None: they have none
     of_parts: list[str] = field(default_factory=list)  # their names
     part_turns: list[str] = field(default_factory=list)  # loop variables that are objects of these
     loops: list[str] = field(
@@ -800,6 +801,9 @@ def generated(seed: int) -> PythonProgram:
         used += objects.begin(own, writer)
     own = random.Random(f"lists of objects {seed}")  # noqa: S311  other programs stay as they are
     if own.random() < 0.25:
+        arrays_of_objects = random.Random(f"arrays of objects {seed}")  # noqa: S311  as above
+        if arrays_of_objects.random() < 0.5:
+            writer.part_arrays = arrays_of_objects
         used += object_lists.begin(own, writer)
     inner = rng.random() < 0.1
     generator = rng.random() < 0.05

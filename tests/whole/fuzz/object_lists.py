@@ -1,4 +1,4 @@
-"""Lists of objects, whose attributes are numbers, in the programs of `loops.py`."""
+"""Lists of objects, whose attributes are numbers or small arrays, in the programs of `loops.py`."""
 
 from __future__ import annotations
 
@@ -36,9 +36,29 @@ class Part:
 
 
 class SlimPart:
-    __slots__ = ("b", "k", "u", "v")
+    __slots__ = ("b", "k", "p", "u", "v", "w")
     weight, size, step, near = Part.weight, Part.size, Part.step, Part.near
     __init__, __repr__ = Part.__init__, Part.__repr__
+
+
+def with_arrays(items, how, length):
+    base = np.arange(8.0 * len(items) + 8) * 0.25 - 2
+    for i, one in enumerate(items):
+        one.p, one.w = base[6 * i :][:length], base[6 * i + 3 :][:length]
+        if how == "overlapping":
+            one.p = base[2 * i :][:length]
+        elif how == "shared":
+            one.p, one.w = base[:length], one.w.copy()
+        elif how == "crossed" and i:
+            one.p, one.w = items[i - 1].w, one.w.copy()
+        elif how == "odd" and i == len(items) // 2:
+            one.p, one.w = one.p.astype("f4"), np.append(one.w, 0.5)[::2]
+        elif how == "fixed" and i % 2:
+            one.w = one.w.copy()
+            one.w.flags.writeable = False
+        elif how == "own":
+            one.p, one.w = one.p.copy(), one.w.copy()
+    return base
 
 
 def changed(items, where, name, value):
@@ -55,6 +75,19 @@ NUMBERS = {
     "b": ("True", "i_ % 2 == 0", "False"),
 }
 ALONE = ("apart", "first")  # objects that have names of their own
+WAYS = (
+    "own",
+    "own",
+    "own",
+    "own",
+    "own",
+    "parts",
+    "overlapping",
+    "shared",
+    "crossed",
+    "odd",
+    "fixed",
+)  # of arrays
 COUNTS = ("3", "8", "1", "5", "n % 50", "0")
 
 
@@ -93,7 +126,58 @@ def begin(rng: random.Random, writer: Writer) -> list[str]:
         )
         writer.of_parts.append("first")
         kept += ["first and first.u", "[*map(id, [*parts, first])].index(id(first))"]
+    if writer.part_arrays is not None:
+        kept += _begin_arrays(writer.part_arrays, writer)
     return kept
+
+
+def _begin_arrays(rng: random.Random, writer: Writer) -> list[str]:
+    """Give the objects arrays, which may share memory; what is returned of them."""
+    kept, length = [], rng.choice((3, 3, 3, 2, 1, 0))
+    for name in writer.of_parts:
+        items = name if name not in ALONE else f"[{name}] if {name} else []"
+        if name != "first":
+            writer.put(f"{name}_base = with_arrays({items}, {rng.choice(WAYS)!r}, {length})")
+            kept.append(f"{name}_base")
+        kept.append(f"[(e_.p, e_.w) for e_ in ({items})]")
+        if rng.random() < 0.3 and name != "first":
+            writer.put(f"{name}_held = [e_.w for e_ in ({items})]")
+            kept.append(f"{name}_held")
+    return kept
+
+
+def _place(writer: Writer) -> str:
+    """An index of an array."""
+    rng = writer.part_arrays
+    assert rng is not None
+    return rng.choice(("0", "1", "-1", "0", "2", f"{writer.integer(2)} % 3"))
+
+
+def _number_of_arrays(writer: Writer, one: str, other: str) -> str:
+    """A number that is made of arrays."""
+    rng = writer.part_arrays
+    assert rng is not None
+    place = _place(writer)
+    return rng.choice((
+        f"{one}.p[{place}]", f"{one}.w[{place}]", f"({one}.p @ {other}.w)", f"({one}.p * {other}.w).sum()",
+        f"np.linalg.norm({one}.p - {other}.p)", f"np.dot({one}.w, {other}.w)", f"{one}.w.max()", f"abs({one}.w).sum()",
+        f"{one}.p.min()", f"sum(e_.p[0] for e_ in {writer.of_parts[0]})", f"np.sum({one}.p + 1.5)",
+    ))  # fmt: skip
+
+
+def _change_array(writer: Writer, one: str, other: str) -> str:
+    """A statement that changes an array, or binds an attribute to one."""
+    rng = writer.part_arrays
+    assert rng is not None
+    real, place = writer.real(2), _place(writer)
+    return rng.choice((
+        f"{one}.p += {one}.w * 0.01", f"{one}.p += {other}.w", f"{one}.w *= 0.75", f"{one}.w -= ({one}.p - {other}.p) * 0.1",
+        f"{one}.p[{place}] = {real}", f"{one}.w[{place}] += {one}.p[{place}] * 0.1", f"{one}.p[{place}] *= -1",
+        f"{one}.p[:] = {other}.w", f"{one}.w[:2] -= 0.5", f"{one}.p[1:] = {one}.p[:-1]", f"{one}.w += np.sin({other}.p)",
+        f"{one}.w = {one}.w * 0.75", f"{one}.w = {one}.w * 0.5 + {other}.p", f"{one}.p = {one}.p - {other}.w",
+        f"{one}.p = {one}.p.copy()", f"{one}.w = np.zeros(3)", f"{one}.w = {real} - {one}.w",
+        f"{one}.w = {other}.w if {writer.truth(1)} else {one}.w", f"{one}.p, {one}.w = {one}.w, {one}.p",
+    ))  # fmt: skip
 
 
 def _one(writer: Writer, rng: random.Random) -> str:
@@ -114,6 +198,8 @@ def drawn(writer: Writer, kind: str, depth: int) -> str | None:
     if rng is None or depth > 2 or rng.random() > SHARE:
         return None
     one, other, name = _one(writer, rng), _one(writer, rng), writer.of_parts[0]
+    if kind == "F" and writer.part_arrays is not None and writer.part_arrays.random() < 0.6:
+        return _number_of_arrays(writer, one, other)
     if kind == "F":
         return rng.choice((
             f"{one}.u", f"{one}.u", f"{one}.v", f"{one}.size", f"{one}.step({writer.real(2)})", f"{one}.weight",
@@ -134,6 +220,9 @@ def change(writer: Writer) -> None:
     rng = writer.parts
     assert rng is not None
     one, chance = _one(writer, rng), rng.random()
+    if writer.part_arrays is not None and writer.part_arrays.random() < 0.6:
+        writer.put(_change_array(writer, one, _one(writer, rng)))
+        return
     if "first" in writer.of_parts and rng.random() < 0.2:
         test = f"first is None or {one}.u > first.u" if rng.random() < 0.7 else writer.truth(1)
         writer.put(f"if {test}:")

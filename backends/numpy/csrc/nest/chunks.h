@@ -49,7 +49,6 @@ int64_t turns_expected(const Nest *nest, const Register *cells);
 void save_written(Call *call, int64_t turns);
 bool save_noted(Call *call);
 int64_t save_chunk(Call *call, int64_t turns, double *saving);
-bool saving_is_too_long(Nest *nest, size_t bytes, int64_t left);
 bool forget_known(Call *call);
 
 #endif

@@ -1,5 +1,6 @@
-/* Items of lists: what numbers of a kind are, and whether it is worth it to read a whole list. */
-#include "nest/nest.h"
+/* Items of lists: what numbers of a kind are, and whether it is worth it to read a whole list, or
+ * to copy memory. */
+#include "nest/chunks.h"
 
 enum { KINDS = SLOT_COMPLEX - SLOT_FLOAT };
 
@@ -7,6 +8,9 @@ enum { KINDS = SLOT_COMPLEX - SLOT_FLOAT };
  * item, about; for a plain turn, where that is not known, and times what a native one takes. */
 enum { FEW_ITEMS = 1024 };
 static const double ITEM = 3, UNKNOWN_TURN = 10e3, PLAIN_AT_LEAST = 20, GROWN = 4;
+
+/* Bytes to save: for a turn of unknown length; ever. */
+static const size_t TURN_BYTES = (size_t)64 << 10, MOST_BYTES = (size_t)1 << 30;
 
 /* For each kind of number: Python's type where there is one, and NumPy's. */
 static Number number_of[KINDS][2];
@@ -81,4 +85,28 @@ list_takes_too_long(Nest *nest, int64_t count, int64_t left)
     double now = now_ns();
     nest->declined_at = nest->declined_at > 0 ? nest->declined_at : now;
     return (double)count * ITEM > (double)left * UNKNOWN_TURN + now - nest->declined_at;
+}
+
+/*
+ * Whether copying so many bytes takes longer than plain Python needs for all turns that are left.
+ * As long as no turn was timed, it may take as long as plain Python has since the first call was
+ * declined for that: else a loop of a few long turns would never be run.
+ */
+bool
+saving_is_too_long(Nest *nest, size_t bytes, int64_t left)
+{
+    if (bytes <= FEW_BYTES || bytes > MOST_BYTES) {
+        return bytes > MOST_BYTES;
+    }
+    if (nest->turn_ns > 0) {
+        return (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
+    }
+    double now = now_ns();
+    nest->declined_at = nest->declined_at > 0 ? nest->declined_at : now;
+    double worth = (double)left * (double)TURN_BYTES + (now - nest->declined_at) / BYTE;
+    if ((double)bytes > worth) {
+        return true;
+    }
+    nest->declined_at = 0;
+    return false;
 }

@@ -1,6 +1,7 @@
 /*
  * Lists that a nest changes. What is appended, or stored, lies in memory of the nest's own until a
- * chunk is committed: then objects are made of all of it, and put into the lists. The laws:
+ * chunk is committed: then objects are made of all of it, and put into the lists; arrays that items
+ * of lists have get what differs. The laws:
  *
  * 1. Objects of what is stored are made before a list changes; what is appended can be taken away
  *    again. Where there is no memory for an object, no list has changed.
@@ -57,7 +58,8 @@ begin_columns(const Nest *nest, const NestSlot *slot, PyObject *list)
 bool
 lists_begin(Nest *nest, PyObject *const *objects, int64_t left)
 {
-    if (!lists_are_apart(nest, objects) || !members_are_apart(nest, objects)) {
+    if (!lists_are_apart(nest, objects) || !members_are_apart(nest, objects) ||
+        !stacked_are_apart(nest, objects)) {
         return false;
     }
     for (int i = 0; nest->changing > 0 && i < nest->slots; i++) {
@@ -189,14 +191,28 @@ make_stored(const Nest *nest, const NestSlot *slot, PyObject *object, const Save
     return true;
 }
 
+/* Make the arrays that items get in place of those that they have. */
+static bool
+make_new(const Nest *nest, const NestSlot *slot, PyObject *list, Made *made)
+{
+    int64_t count = slot->marked < 0 ? 0 : PySequence_Fast_GET_SIZE(list);
+    for (int64_t i = 0; i < count; i++) {
+        if (stacked_is_new(nest, slot, i) && !keep(made, stacked_new(nest, slot, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Make objects of all that was stored. */
 static bool
 make_objects(const Nest *nest, PyObject *const *objects, const Saved *saved, Made *made)
 {
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
-        if (slot->kind != SLOT_GROWN && changes_list(slot) &&
-            !make_stored(nest, slot, objects[i], saved, made)) {
+        if (slot->stacked ? !make_new(nest, slot, objects[i], made)
+                          : slot->kind != SLOT_GROWN && changes_list(slot) && !slot->marks &&
+                                !make_stored(nest, slot, objects[i], saved, made)) {
             return false;
         }
     }
@@ -287,11 +303,15 @@ store_all(const Nest *nest, PyObject *const *objects, const Saved *saved, const 
     PyObject **next = made->object;
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
-        if (slot->kind == SLOT_GROWN || !changes_list(slot)) {
+        if (slot->kind == SLOT_GROWN || !changes_list(slot) || slot->marks) {
             continue;
         }
         const char *now = nest->memory[slot->memory].data;
         const char *before = saved_copy(saved, now);
+        if (slot->stacked) {
+            next = stacked_change(nest, slot, objects[i], now, before, next);
+            continue;
+        }
         if (slot->attribute != NULL) {
             next = before == NULL ? next : members_change(slot, objects[i], now, before, next);
             continue;
@@ -309,10 +329,14 @@ store_all(const Nest *nest, PyObject *const *objects, const Saved *saved, const 
 
 /* What is in the lists now is committed. */
 static void
-note_committed(const Nest *nest)
+note_committed(const Nest *nest, PyObject *const *objects)
 {
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
+        if (slot->marks && PySequence_Fast_GET_SIZE(objects[i]) > 0) {
+            memset(nest->memory[slot->memory].data, 0,
+                   (size_t)PySequence_Fast_GET_SIZE(objects[i]));
+        }
         for (int k = 0; k < slot->columns; k++) {
             int64_t *length = nest->memory[slot->column[k].memory].length;
             length[1] = length[0] = slot->read ? length[0] : 0;
@@ -333,7 +357,7 @@ lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved)
     bool done = make_objects(nest, objects, saved, &made) && append_all(nest, objects);
     if (done) {
         store_all(nest, objects, saved, &made);
-        note_committed(nest);
+        note_committed(nest, objects);
     }
     else {
         PyErr_Clear();

@@ -10,77 +10,9 @@
  *    SLOT_OBJECT, is no item of any list. As two objects may have one `__dict__`, all this goes for
  *    dicts as for objects.
  */
-#include "instance_values.h"
+#include "nest/where.h"
 
 #include "nest/addresses.h"
-#include "nest/nest.h"
-
-/* Where objects of a class have an attribute. */
-typedef struct {
-    PyObject *name;    /* its key where it is in a dict */
-    Py_ssize_t offset; /* of its slot in the object; 0: it has none */
-    Py_ssize_t index;  /* among inline values; -1: it is in none */
-    Py_ssize_t field;  /* its place among the items of named tuples; -1: it is no field */
-} Where;
-
-static bool
-same_name(PyObject *one, PyObject *other)
-{
-    return one == other ||
-           (PyUnicode_CheckExact(one) && PyObject_Hash(one) == PyObject_Hash(other) &&
-            PyUnicode_Compare(one, other) == 0);
-}
-
-/* The place of an attribute among the inline values of a class's objects, or -1. */
-static Py_ssize_t
-index_of(const PyTypeObject *type, PyObject *name)
-{
-    PyDictKeysObject *keys = ((PyHeapTypeObject *)type)->ht_cached_keys;
-    if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) == 0 || keys == NULL) {
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < keys->dk_nentries; i++) {
-        if (same_name(DK_UNICODE_ENTRIES(keys)[i].me_key, name)) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* Where objects of a class have an attribute that is no field. */
-static Where
-where_is(PyTypeObject *type, PyObject *name)
-{
-    Py_ssize_t offset = slot_offset(type, _PyType_Lookup(type, name));
-    Py_ssize_t index = offset > 0 ? -1 : index_of(type, name);
-    return (Where){.name = name, .offset = offset, .index = index, .field = -1};
-}
-
-/* What an object has as an attribute, borrowed; NULL: nothing, or nobody can tell. `*place` is the
- * slot or inline value that has it, NULL where it is in a dict or a tuple. `*dict` is the object's
- * dict; NULL for slots and fields, and where the object has none. From 3.13 on, a dict may have the
- * inline values as its own. */
-static inline PyObject *
-value_in(const Where *where, PyObject *object, PyObject ***place, PyObject **dict)
-{
-    *dict = NULL;
-    *place = NULL;
-    if (where->field >= 0) {
-        bool there = PyTuple_Check(object) && where->field < PyTuple_GET_SIZE(object);
-        return there ? PyTuple_GET_ITEM(object, where->field) : NULL;
-    }
-    if (where->offset > 0) {
-        *place = (PyObject **)((char *)object + where->offset);
-        return **place;
-    }
-    PyDictValues *values = attributes_of(object, dict);
-    if (values != NULL) {
-        *place = where->index < 0 ? NULL : &values->values[where->index];
-        return *place == NULL ? NULL : **place;
-    }
-    return *dict == NULL || !has_plain_keys(*dict) ? NULL
-                                                   : PyDict_GetItemWithError(*dict, where->name);
-}
 
 /* Whether an object has one of some attributes itself, or nobody can tell. */
 static bool
@@ -120,6 +52,22 @@ lacks_all(const NestSlot *slot, PyObject *const *items, int64_t count)
     return true;
 }
 
+/* Whether all items of a list have None where they must. */
+static bool
+have_nothing(const NestSlot *slot, PyObject *const *items, int64_t count)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(slot->nothing); k++) {
+        Where where = where_is(Py_TYPE(items[0]), PyTuple_GET_ITEM(slot->nothing, k));
+        for (int64_t i = 0; i < count; i++) {
+            PyObject **place, *dict;
+            if (value_in(&where, items[i], &place, &dict) != Py_None) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Whether the items of a list are what a nest takes, and reading them is worth it. */
 bool
 members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left)
@@ -133,7 +81,8 @@ members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left)
     if (count == 0) {
         return true;
     }
-    if (list_takes_too_long(nest, count * (1 + slot->apart + slot->attributes), left)) {
+    int64_t numbers = 1 + slot->apart + slot->attributes + PyTuple_GET_SIZE(slot->nothing);
+    if (list_takes_too_long(nest, count * numbers, left)) {
         return false;
     }
     for (int64_t i = 1; i < count; i++) {
@@ -141,7 +90,7 @@ members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left)
             return false;
         }
     }
-    return lacks_all(slot, items, count);
+    return lacks_all(slot, items, count) && have_nothing(slot, items, count);
 }
 
 /* Read an attribute of all items of a list. False: some has none that is such a number, or there is
@@ -159,8 +108,7 @@ members_read(Nest *nest, const NestSlot *slot, PyObject *list)
     if (nest_grow(memory, count * slot->itemsize) < 0) {
         return false;
     }
-    Where where = slot->field < 0 ? where_is(Py_TYPE(items[0]), slot->attribute)
-                                  : (Where){.field = slot->field};
+    Where where = where_of(slot, items[0]);
     const Number *number = item_number(slot->item, slot->numpy);
     bool is_float = slot->item == SLOT_FLOAT && !slot->numpy;
     for (int64_t i = 0; i < count; i++) {
@@ -193,16 +141,7 @@ members_change(const NestSlot *slot, PyObject *list, const char *now, const char
     Where where = where_is(Py_TYPE(items[0]), slot->attribute);
     for (int64_t at = next_stored(slot, now, before, 0, count); at < count;
          at = next_stored(slot, now, before, at + 1, count)) {
-        PyObject **place, *dict;
-        (void)value_in(&where, items[at], &place, &dict);
-        if (place != NULL && dict == NULL) {
-            Py_SETREF(*place, *next++); /* a number: runs no code */
-            continue;
-        }
-        if (PyDict_SetItem(dict, slot->attribute, *next) < 0) {
-            PyErr_Clear(); /* cannot be: the key is there, so the dict does not grow */
-        }
-        Py_DECREF(*next++);
+        set_value(&where, items[at], *next++);
     }
     return next;
 }

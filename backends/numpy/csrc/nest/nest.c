@@ -3,6 +3,9 @@
 
 #include <structmember.h>
 
+/* To copy an array of an item takes as long as to read so many numbers, about. */
+enum { AS_NUMBERS = 5 };
+
 static PyTypeObject *nest_type;
 
 /* The dtype and the axes of an array. 0, or -1 with an exception. */
@@ -104,6 +107,16 @@ read_grown(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
+/* Have an array be made for each call. */
+static void
+add_listed(Nest *self, NestSlot *slot)
+{
+    slot->listed = true;
+    slot->memory = self->lists++;
+    self->arrays++;
+    self->words += 1 + 2 * slot->axes;
+}
+
 /* Have a slot be numbers of a list, of a kind. */
 static void
 set_listed(Nest *self, NestSlot *slot, int kind, int numpy)
@@ -114,14 +127,11 @@ set_listed(Nest *self, NestSlot *slot, int kind, int numpy)
 #undef TYPE_OF
     };
     slot->kind = SLOT_ARRAY;
-    slot->listed = true;
     slot->numpy = numpy;
     slot->item = (SlotKind)(SLOT_FLOAT + kind);
     slot->type = types[kind];
     slot->itemsize = number_bytes(slot->type);
-    slot->memory = self->lists++;
-    self->arrays++;
-    self->words += 1 + 2 * slot->axes;
+    add_listed(self, slot);
 }
 
 /* ("list", what its numbers are, whether NumPy's, the slot of the iterator that goes over it or
@@ -155,29 +165,60 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* ("objects", whether it is apart, a tuple of the names of attributes that no item has itself). The
- * slot is that of a list of bools, so that its length is where other lists' are; none is read. */
+/* Whether all items of a tuple are names. 0, or -1 with an exception. */
+static int
+check_names(PyObject *names)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(names, i))) {
+            PyErr_Format(PyExc_TypeError, "no names: %R", names);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ("objects", whether it is apart, tuples of the names of attributes that no item has itself, and
+ * of those that are None in all). The slot is that of a list of bools, so that its length is where
+ * other lists' are; none is read. */
 static int
 read_objects(Nest *self, NestSlot *slot, PyObject *given)
 {
-    PyObject *name, *lacked;
+    PyObject *name, *lacked, *nothing;
     int apart;
-    if (!PyArg_ParseTuple(given, "UpO!", &name, &apart, &PyTuple_Type, &lacked)) {
+    if (!PyArg_ParseTuple(given, "UpO!O!", &name, &apart, &PyTuple_Type, &lacked, &PyTuple_Type,
+                          &nothing) ||
+        check_names(lacked) < 0 || check_names(nothing) < 0) {
         return -1;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(lacked); i++) {
-        if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(lacked, i))) {
-            PyErr_Format(PyExc_TypeError, "no names: %R", lacked);
-            return -1;
-        }
     }
     slot->objects = true;
     slot->axes = 1;
     slot->iterator = -1;
     slot->apart = apart;
     slot->lacked = Py_NewRef(lacked);
+    slot->nothing = Py_NewRef(nothing);
     self->apart += apart;
     set_listed(self, slot, SLOT_BOOL - SLOT_FLOAT, 0);
+    return 0;
+}
+
+/* Have a slot be an attribute of the items of a list of objects. 0, or -1 with an exception. */
+static int
+set_attribute(Nest *self, NestSlot *slot, PyObject *given, PyObject *attribute, int written)
+{
+    bool known = slot->owner >= 0 && slot->owner < slot - self->slot;
+    NestSlot *owner = known ? &self->slot[slot->owner] : NULL;
+    if (!known || !owner->objects || (written && !owner->apart) ||
+        !PyUnicode_CheckExact(attribute) || (written && slot->field >= 0 && !slot->stacked)) {
+        PyErr_Format(PyExc_ValueError, "no attribute of a list of objects: %R", given);
+        return -1;
+    }
+    owner->attributes += slot->stacked ? AS_NUMBERS : 1;
+    slot->iterator = -1;
+    slot->changed = written;
+    slot->attribute = Py_NewRef(attribute);
+    self->written += written;
+    self->changing += written;
     return 0;
 }
 
@@ -194,21 +235,65 @@ read_attribute(Nest *self, NestSlot *slot, PyObject *given)
         (kind = number_kind(item)) < 0) {
         return -1;
     }
-    bool known = slot->owner >= 0 && slot->owner < slot - self->slot;
-    NestSlot *owner = known ? &self->slot[slot->owner] : NULL;
-    if (!known || !owner->objects || (written && !owner->apart) ||
-        !PyUnicode_CheckExact(attribute) || (written && slot->field >= 0)) {
-        PyErr_Format(PyExc_ValueError, "no attribute of a list of objects: %R", given);
+    slot->axes = 1;
+    if (set_attribute(self, slot, given, attribute, written) < 0) {
         return -1;
     }
-    owner->attributes++;
+    set_listed(self, slot, kind, numpy);
+    return 0;
+}
+
+/* ("arrays", character of the dtype, axes, the slot of the list of objects, whether they are
+ * written, the name of the attribute, its place among the items of named tuples or -1). */
+static int
+read_stacked(Nest *self, NestSlot *slot, PyObject *given)
+{
+    PyObject *name, *character, *attribute;
+    int written;
+    if (!PyArg_ParseTuple(given, "UUiipUn", &name, &character, &slot->axes, &slot->owner, &written,
+                          &attribute, &slot->field) ||
+        set_type(slot, given, character, MOST_LENGTHS) < 0) {
+        return -1;
+    }
+    slot->stacked = true;
+    slot->in_place = written;
+    slot->marked = -1;
+    if (slot->axes < 2) {
+        PyErr_Format(PyExc_ValueError, "no arrays of a nest: %R", given);
+        return -1;
+    }
+    if (set_attribute(self, slot, given, attribute, written) < 0) {
+        return -1;
+    }
+    add_listed(self, slot);
+    return 0;
+}
+
+/* ("marks", the slot of arrays, which it marks where they are new, whether they are written in
+ * place, too). It is that of a list of bools, which nobody has. */
+static int
+read_marks(Nest *self, NestSlot *slot, PyObject *given)
+{
+    PyObject *name;
+    int in_place, place;
+    if (!PyArg_ParseTuple(given, "Uip", &name, &place, &in_place)) {
+        return -1;
+    }
+    NestSlot *arrays = place >= 0 && place < slot - self->slot ? &self->slot[place] : NULL;
+    if (arrays == NULL || !arrays->stacked || !arrays->changed || arrays->marked >= 0 ||
+        arrays->field >= 0) {
+        PyErr_Format(PyExc_ValueError, "no arrays that are new: %R", given);
+        return -1;
+    }
+    arrays->marked = (int)(slot - self->slot);
+    arrays->in_place = in_place;
+    slot->marks = slot->changed = true;
     slot->axes = 1;
     slot->iterator = -1;
-    slot->changed = written;
-    slot->attribute = Py_NewRef(attribute);
-    self->written += written;
-    self->changing += written;
-    set_listed(self, slot, kind, numpy);
+    slot->attribute = Py_NewRef(arrays->attribute);
+    self->written++;
+    self->changing++;
+    set_listed(self, slot, SLOT_BOOL - SLOT_FLOAT, 0);
     return 0;
 }
 
@@ -295,6 +380,14 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         PyUnicode_CompareWithASCIIString(name, "attribute") == 0) {
         return read_attribute(self, slot, given);
     }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "arrays") == 0) {
+        return read_stacked(self, slot, given);
+    }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "marks") == 0) {
+        return read_marks(self, slot, given);
+    }
     if (known && kind == SLOT_GROWN) {
         return read_grown(self, slot, given);
     }
@@ -361,6 +454,7 @@ read_slots(Nest *self, PyObject *given)
         NestSlot *slot = &self->slot[self->slots];
         if (read_slot(self, slot, PyTuple_GET_ITEM(given, self->slots)) < 0) {
             Py_CLEAR(slot->lacked);
+            Py_CLEAR(slot->nothing);
             Py_CLEAR(slot->attribute);
             return -1;
         }
@@ -653,6 +747,7 @@ nest_dealloc(Nest *self)
     PyMem_Free(self->row);
     for (int i = 0; i < self->slots; i++) {
         Py_XDECREF(self->slot[i].lacked);
+        Py_XDECREF(self->slot[i].nothing);
         Py_XDECREF(self->slot[i].attribute);
     }
     PyMem_Free(self->slot);

@@ -93,9 +93,15 @@ typedef struct {
     bool objects;     /* a list of objects of one class, of which the length alone is read */
     bool apart;       /* of such a list: law 2 of members.c */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
-    int attributes;   /* of such a list: how many slots are attributes of its items */
-    PyObject *attribute; /* the name of such an attribute, whose numbers are the slot's; or NULL */
+    PyObject
+        *nothing;   /* of such a list: a tuple of names of attributes that are None in all items */
+    int attributes; /* of such a list: how many slots are attributes of its items */
+    PyObject *attribute; /* the name of such an attribute, which the slot has of all; or NULL */
     Py_ssize_t field;    /* the place of that among the items of named tuples; -1: it is no field */
+    bool stacked;        /* the attributes are arrays, which the slot has one behind another */
+    bool in_place;       /* of these: what is written is written into them, too */
+    int marked;          /* of these: the slot that marks items which get a new one; -1: none do */
+    bool marks;          /* such a slot, which is that of a list of bools */
     int owner;           /* of an attribute, or a local that is an item: the slot of the list */
     int within; /* of a temporary: WITHIN_ARRAY, WITHIN_COLUMN, or 0: it is an array itself */
     /* Of a list that grows: what its items have; whether these are tuples; whether the columns
@@ -232,9 +238,14 @@ int items_begin(void);
 int64_t items_of(PyObject *object);
 const Number *item_number(SlotKind item, bool numpy);
 bool list_takes_too_long(Nest *nest, int64_t count, int64_t left);
+bool saving_is_too_long(Nest *nest, size_t bytes, int64_t left);
+
+/* arrays.c */
+PyObject *owner_of_memory(PyArrayObject *array);
+bool is_private(PyArrayObject *array);
+bool array_fits(const NestSlot *slot, PyObject *object, int axes, bool written);
 
 /* objects.c */
-bool is_private(PyArrayObject *array);
 int slot_cells(const NestSlot *slot);
 bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
@@ -325,6 +336,17 @@ PyObject **members_change(const NestSlot *slot, PyObject *list, const char *now,
 int64_t members_index(PyObject *list, PyObject *object);
 PyObject *members_item(PyObject *list, int64_t index);
 bool members_are_apart(const Nest *nest, PyObject *const *objects);
+
+/* stacked.c: attributes of these that are arrays. */
+bool stacked_read(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left);
+void stacked_words(const Nest *nest, const NestSlot *slot, int64_t *words);
+int64_t stacked_elements(const Nest *nest, const NestSlot *slot);
+bool stacked_marks(Nest *nest, const NestSlot *slot, PyObject *list);
+PyObject *stacked_new(const Nest *nest, const NestSlot *slot, int64_t item);
+bool stacked_is_new(const Nest *nest, const NestSlot *slot, int64_t item);
+PyObject **stacked_change(const Nest *nest, const NestSlot *slot, PyObject *list, const char *now,
+                          const char *before, PyObject **next);
+bool stacked_are_apart(const Nest *nest, PyObject *const *objects);
 
 /* lists.c */
 bool lists_begin(Nest *nest, PyObject *const *objects, int64_t left);

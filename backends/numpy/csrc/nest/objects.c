@@ -6,44 +6,6 @@
 /* Numbers of a list that are read for a call; the next call reads the next ones. */
 enum { MOST_ITEMS = 1 << 15 };
 
-/* Whether an array's memory came from NumPy's allocator: then nobody but NumPy's arrays has it. */
-bool
-is_private(PyArrayObject *array)
-{
-    while (!PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA)) {
-        PyObject *base = PyArray_BASE(array);
-        if (base == NULL || !PyArray_Check(base)) {
-            return false;
-        }
-        array = (PyArrayObject *)base;
-    }
-    return true;
-}
-
-/* Set by `np.broadcast_arrays`; NumPy has no name for it in its headers. */
-static bool
-warns_when_written(PyArrayObject *array)
-{
-    return (unsigned)PyArray_FLAGS(array) >> 31;
-}
-
-/* Whether an object is an array as the slot says. */
-static bool
-array_fits(const NestSlot *slot, PyObject *object)
-{
-    if (!PyArray_CheckExact(object)) {
-        return false;
-    }
-    PyArrayObject *array = (PyArrayObject *)object;
-    const PyArray_Descr *descr = PyArray_DESCR(array);
-    if (descr->type_num != slot->type || !PyArray_ISNBO(descr->byteorder) ||
-        PyArray_NDIM(array) != slot->axes || !PyArray_ISALIGNED(array)) {
-        return false;
-    }
-    return !slot->changed ||
-           (PyArray_ISWRITEABLE(array) && !warns_when_written(array) && is_private(array));
-}
-
 /* The parts of a complex number of Python or NumPy, then whether it is NumPy's. */
 static bool
 complex_cells(PyObject *object, Register *cells)
@@ -243,6 +205,8 @@ objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells)
         }
         if (slot->axes == 2 || slot->objects || slot->attribute != NULL) {
             bool read = slot->objects             ? members_fit(nest, slot, objects[i], left)
+                        : slot->marks             ? stacked_marks(nest, slot, objects[i])
+                        : slot->stacked           ? stacked_read(nest, slot, objects[i], left)
                         : slot->attribute != NULL ? members_read(nest, slot, objects[i])
                                                   : table_read(nest, slot, &objects[i], left);
             if (!read) {
@@ -281,7 +245,10 @@ objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words)
         if (slot->kind != SLOT_ARRAY) {
             continue;
         }
-        if (slot->listed && slot->axes == 2) {
+        if (slot->stacked) {
+            stacked_words(nest, slot, words);
+        }
+        else if (slot->listed && slot->axes == 2) {
             table_words(nest, slot, words);
         }
         else if (slot->listed) {
@@ -291,7 +258,7 @@ objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words)
             words += 1 + 2 * slot->axes;
             continue;
         }
-        if (!array_fits(slot, objects[i])) {
+        if (!array_fits(slot, objects[i], slot->axes, slot->changed)) {
             return false;
         }
         PyArrayObject *array = (PyArrayObject *)objects[i];

@@ -6,12 +6,6 @@
 /* A loop that is left by an exit is expected to be left after so many times the usual turns. */
 static const double LATE = 4;
 
-/* Plain turns take so many times what native ones do. */
-static const double PLAIN_AT_LEAST = 20;
-
-/* Bytes to save: for a turn of unknown length; ever. */
-static const size_t TURN_BYTES = (size_t)64 << 10, MOST_BYTES = (size_t)1 << 30;
-
 /* Of rows that a chunk saves: a part of a core's own cache. */
 static const double CACHED_BYTES = 512 << 10;
 
@@ -69,30 +63,6 @@ save_written(Call *call, int64_t turns)
             saved_add_vector(&call->saved, one->part[part].data, (int64_t)one->part[part].bytes, 1);
         }
     }
-}
-
-/*
- * Whether saving takes longer than plain Python needs for all turns that are left. As long as no
- * turn was timed, it may take as long as plain Python has since the first call was declined for
- * that: else a loop of a few long turns would never be run.
- */
-bool
-saving_is_too_long(Nest *nest, size_t bytes, int64_t left)
-{
-    if (bytes <= FEW_BYTES || bytes > MOST_BYTES) {
-        return bytes > MOST_BYTES;
-    }
-    if (nest->turn_ns > 0) {
-        return (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
-    }
-    double now = now_ns();
-    nest->declined_at = nest->declined_at > 0 ? nest->declined_at : now;
-    double worth = (double)left * (double)TURN_BYTES + (now - nest->declined_at) / BYTE;
-    if ((double)bytes > worth) {
-        return true;
-    }
-    nest->declined_at = 0;
-    return false;
 }
 
 /* Behind the first commit: all arrays have to be saved from now on. Whether that is more. */

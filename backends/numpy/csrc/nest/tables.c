@@ -16,7 +16,7 @@ changes_list(const NestSlot *slot)
 int64_t
 slot_lists(const NestSlot *slot, PyObject *const *object, PyObject *const **lists)
 {
-    if (!slot->listed || slot->axes == 1) {
+    if (!slot->listed || slot->axes == 1 || slot->stacked) {
         *lists = object;
         return 1;
     }
@@ -110,11 +110,14 @@ table_words(const Nest *nest, const NestSlot *slot, int64_t *words)
     words[4] = slot->itemsize;
 }
 
-/* How many numbers of a list or table were read. */
+/* How many numbers of a list or table, or elements of arrays, were read. */
 int64_t
 slot_numbers(const Nest *nest, const NestSlot *slot, PyObject *object)
 {
     const int64_t *length = nest->memory[slot->memory].length;
+    if (slot->stacked) {
+        return stacked_elements(nest, slot);
+    }
     return slot->axes == 1 ? PySequence_Fast_GET_SIZE(object) : length[0] * length[1];
 }
 
