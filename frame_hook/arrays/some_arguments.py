@@ -97,15 +97,28 @@ PLAIN_EYE.__kwdefaults__ = np.eye.__kwdefaults__
 
 
 @rule_for(np.eye)
-def _eye(interpreter: Interpreter, /, N: Symbol, *arguments: Symbol, **keywords: Symbol) -> Symbol:  # noqa: N803  NumPy's name
+def _eye(
+    interpreter: Interpreter,
+    /,
+    N: Symbol,  # noqa: N803  NumPy's names
+    M: Symbol | None = None,  # noqa: N803
+    k: Symbol | None = None,
+    dtype: Symbol | None = None,
+    order: Symbol | None = None,
+    *,
+    device: Symbol | None = None,
+    like: Symbol | None = None,
+) -> Symbol:
     """With as many rows as values decide; all else is NumPy's own code, in which steps depend on the number."""
     trace, rows = interpreter.trace, interpreter.trace.look(N)
+    named = {"M": M, "k": k, "dtype": dtype, "order": order, "device": device, "like": like}
+    given = {name: one for name, one in named.items() if one is not None}
     length = length_of(trace, rows) if isinstance(rows, Number) else None
-    if length is None or not trace.sizes.are_made(length) or arguments or set(keywords) - {"dtype"}:
-        return interpreter.call(Constant(PLAIN_EYE), (N, *arguments), keywords)
+    if length is None or not trace.sizes.are_made(length) or given.keys() - {"dtype"}:
+        return interpreter.call(Constant(PLAIN_EYE), (N,), given)
     if trace.sizes.decide("lt", length, 0):
         raise GraphBreak("eager-raises", "ValueError: negative dimensions are not allowed")
-    return _whole(interpreter, "numpy.eye", arrays.integer(trace, length), **keywords)
+    return _whole(interpreter, "numpy.eye", arrays.integer(trace, length), **given)
 
 
 @rule_for(np.diagflat)

@@ -66,6 +66,7 @@ class Everything:
     def __init__(self) -> None:
         self.arrays: dict[int, Any] = {}
         self.lists: dict[int, Any] = {}
+        self.stacks: dict[int, Any] = {}
         self.sequences: dict[int, Any] = {}
         self.generators: dict[int, str] = {}
         self.walked: dict[int, str] = {}
