@@ -21,7 +21,7 @@ DRAWN = (
 # In the first eager CuPy reads outside of memory; arguments of the second have no end; the third is long for nothing new.
 NOT_CUPYS = {"quantiles_that_change_or_fail", "array_of_a_list_in_itself", "e_loop_long"}
 # CuPy raises behind a wait; plain Python, which is left to say so, waits again.
-WAITS_AGAIN = {"statistics_that_warn_or_fail"}
+WAITS_AGAIN = {"statistics_that_warn_or_fail", "several_places"}
 NOT_TRACED = {"e_vars"}  # it asks for its own frame
 CASES = [
     pytest.param(module, place, id=f"{module}-{row.function.__name__}")
