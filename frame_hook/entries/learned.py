@@ -242,8 +242,8 @@ class CodeRecord:
     # How often a function was read as a whole, and why it is no nest.
     whole_tries: int = 0
     why_not_whole: str = ""
-    # At which orders of magnitude of calls, a bit for each, this was timed against graphs; what those took, meanwhile.
-    whole_tried: int = 0
+    # By order of magnitude of calls: how often this was timed against graphs; what those took, meanwhile.
+    whole_tried: dict[int, int] = field(default_factory=dict)
     before_whole: Any = None
     # Whether it goes over generator expressions, so that its calls are read as a whole soon; None: not determined yet.
     goes_over_generators: bool | None = None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 TRIED_AFTER = 30_000_000  # nanoseconds that calls have taken
 LONGEST = 100_000  # nanoseconds of a call: what takes longer computes more than it manages
 MOST_CALLS = 8  # of functions by one another
+MOST_TRIED = 2  # times, as something else may have held up the first
 LEAST_GAIN = 0.9  # of what calls took before
 # Types whose values are read without running code of the program's.
 PLAIN = (
@@ -33,10 +34,11 @@ PLAIN = (
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What calls took, by a trial, before they were tried as machine code."""
+    """What calls of an order of magnitude took, by a trial, before they were tried as machine code."""
 
     nanoseconds: int
     trial: int
+    magnitude: int
 
 
 def decided(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: int) -> bool:
@@ -47,13 +49,12 @@ def decided(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: i
     if trial != before.trial:
         return False
     record.before_whole = None
-    magnitude = 1 << cache.magnitude
     if cache.whole_call is None:
         return False
     if way == "compiled" and nanoseconds < LEAST_GAIN * before.nanoseconds:
         return False
-    cache.whole_call_for &= ~magnitude
-    if not cache.whole_call_for:
+    cache.whole_call_for &= ~(1 << before.magnitude)
+    if not cache.whole_call_for and record.whole_tried[before.magnitude] == MOST_TRIED:
         cache.set_whole_call(None)
     return True
 
@@ -65,22 +66,22 @@ def is_in_use(cache: Any) -> bool:
 
 def _begins(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: int) -> bool:
     """Have calls of this order of magnitude run as machine code from now on, if there can be such and is none yet."""
-    magnitude = 1 << cache.magnitude
-    if record.whole_tried & magnitude or cache.run_ns < TRIED_AFTER or nanoseconds > LONGEST:
+    tried = record.whole_tried.get(cache.magnitude, 0)
+    if tried == MOST_TRIED or cache.run_ns < TRIED_AFTER or nanoseconds > LONGEST:
         return False
-    if way == "callees" or not record.useful or record.begins:
+    if way == "callees" or not record.useful or record.begins or is_in_use(cache):
         return False  # calls of functions with native loops are read as a whole without a trial
     if cache.whole_call is None and (record.whole_tries or cache.whole_call_after):
         return False
-    record.whole_tried |= magnitude
+    record.whole_tried[cache.magnitude] = tried + 1
     if cache.whole_call is not None:
-        cache.whole_call_for |= magnitude
+        cache.whole_call_for |= 1 << cache.magnitude
     elif whole.can_be(cache.code):
-        cache.whole_call_for = magnitude
+        cache.whole_call_for = 1 << cache.magnitude
         whole.ask_soon(cache, measures=False)
     else:
         return False
-    record.before_whole = Before(nanoseconds, trial)
+    record.before_whole = Before(nanoseconds, trial, cache.magnitude)
     return True
 
 

@@ -10,7 +10,7 @@ from ufuse.frame_hook.nests import whole
 from ufuse.frame_hook.nests.whole_trial import Before
 from ufuse.frame_hook.session import Session
 
-UNTIMED = Before(0, 0)  # as if calls had been timed, by no trial
+UNTIMED = Before(0, 0, 0)  # as if calls had been timed, by no trial
 
 
 @contextmanager

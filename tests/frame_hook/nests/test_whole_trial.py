@@ -100,7 +100,7 @@ def test_machine_code_stays_where_it_is_faster() -> None:
     calls.call_until_made()
     assert not calls.decide("compiled", 500)
     assert calls.ran_whole(X)
-    assert not calls.decide("compiled", 500)  # nothing is tried twice
+    assert not calls.decide("compiled", 500)  # it is there
     told = [one.way for one in calls.compiled.__ufuse_session__.decisions if one.plain == 2000]
     assert told == ["compiled", "native", "native"]
 
@@ -111,10 +111,13 @@ def test_graphs_run_again_where_it_is_not(way: str, nanoseconds: int) -> None:
     calls = Calls(normed, X)
     calls.decide("compiled", 1000)
     calls.call_until_made()
-    assert calls.decide(way, nanoseconds)
+    for _ in range(2):  # something else may have held it up
+        assert calls.ran_whole(X)
+        assert calls.decide(way, nanoseconds)
+        assert not calls.ran_whole(X)
+        again = calls.decide("compiled", 1000)
+    assert not again
     assert calls.cache.whole_call is None
-    assert not calls.ran_whole(X)
-    assert not calls.decide("compiled", 1000)
 
 
 def test_a_trial_of_other_calls_says_nothing() -> None:
