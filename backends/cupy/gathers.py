@@ -12,11 +12,10 @@ import numpy as np
 
 from ufuse.backends.planning.loops import Axis, Gather, Loop
 from ufuse.graph import ops
-from ufuse.graph.node import Graph, Node
+from ufuse.graph.node import Graph, Location, Node
 from ufuse.graph.passes.rewrite import Builder, rewritten
 from ufuse.graph.types import ArrayType, NumberType, Span, Type
 from ufuse.graph.typing.device_calls import PICKING, TAKE
-from ufuse.graph.typing.infer import operand_of, result_type
 
 PLACES = "places"  # the attribute of calls that kernels may do: `Gather.places`
 COUNT = np.dtype("i8")
@@ -68,11 +67,17 @@ def _spread(number: int, behind: int, inputs: list[Node], node: Node, builder: B
     source = inputs[number]
     if not behind or not isinstance(source.type, ArrayType):
         return number
-    spans = tuple(Span(0, length) for length in source.type.shape)
-    index = {"index": (*spans, *(None,) * behind)}
-    type_ = result_type(ops.INDEX, [operand_of(source)], index)
-    inputs.append(builder.add(Node(ops.INDEX, (source,), type_, index, node.location)))
+    inputs.append(with_axes_behind(source, behind, builder, node.location))
     return len(inputs) - 1
+
+
+def with_axes_behind(array: Node, count: int, builder: Builder, location: Location | None) -> Node:
+    """A view of an array with so many axes of length 1 behind its own."""
+    assert isinstance(array.type, ArrayType)
+    if not count:
+        return array
+    spans = tuple(Span(0, length) for length in array.type.shape)
+    return builder.emit(ops.INDEX, (array,), {"index": (*spans, *(None,) * count)}, location)
 
 
 def _parts(node: Node) -> list[Any] | None:

@@ -7,15 +7,17 @@ for all elements, and its result kept for some: on a device nothing warns, and n
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+import numpy as np
+
+from ufuse.backends.cupy.gathers import with_axes_behind
 from ufuse.graph import ops
 from ufuse.graph.made import same_mask
 from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.rewrite import Builder, rewritten
-from ufuse.graph.types import ArrayType, Span
+from ufuse.graph.types import ArrayType
 from ufuse.graph.typing.device_calls import GETITEM, SETITEM
 from ufuse.graph.typing.sample import CannotInfer
 from ufuse.graph.typing.shapes import Shape
@@ -32,7 +34,7 @@ def _stores_by_mask(node: Node) -> bool:
     return _key(node, SETITEM) is not None and "length" in node.attributes
 
 
-def _key(node: Node, function: str) -> Any:
+def _key(node: Node, function: str) -> Node | None:
     """The mask that is the whole key of a call; None where the key is another, or the call."""
     if node.op is not ops.CALL or node.attributes["function"] != function:
         return None
@@ -62,13 +64,14 @@ class _Rewriting:
         place = self.places[node] = len(self.places)
         if node.op is ops.ITEM and node.inputs[0].op is ops.STORE:
             return node.inputs[0]
-        found = self._stored(node, builder) if _stores_by_mask(node) else None
+        mask = _key(node, SETITEM) if _stores_by_mask(node) else None
+        found = None if mask is None else self._stored(node, mask, builder)
         for one in builder.buffers.written(node):
             self.writes.append((place, builder.buffers.sharing(one)))
         return found
 
-    def _stored(self, node: Node, builder: Builder) -> Node | None:
-        array, mask, value = node.inputs[0], _key(node, SETITEM), node.inputs[-1]
+    def _stored(self, node: Node, mask: Node, builder: Builder) -> Node | None:
+        array, value = node.inputs[0], node.inputs[-1]
         type_ = _array_type(array)
         if not is_array(value) or (
             type_.dtype.kind != "c" and _array_type(value).dtype.kind == "c"
@@ -76,10 +79,10 @@ class _Rewriting:
             return None  # CuPy warns of imaginary parts
         begun = len(builder.nodes)
         try:
-            made = _Spreading(self, array, mask, node, builder).array_of(value)
-            if _array_type(made).dtype != type_.dtype:
-                made = builder.emit(ops.CAST, (made,), {"dtype": type_.dtype}, node.location)
-            whole = _spread(mask, type_.ndim, node, builder)
+            spreading = _Spreading(self, array, mask, node, builder)
+            made = _cast(spreading.array_of(value), type_.dtype, node, builder)
+            missing = type_.ndim - _array_type(mask).ndim
+            whole = with_axes_behind(mask, missing, builder, node.location)
             chosen = builder.emit(ops.WHERE, (whole, made, array), {}, node.location)
         except (_CannotError, CannotInfer):
             del builder.nodes[begun:]
@@ -146,9 +149,7 @@ class _Spreading:
             made, dtype = self.array_of(value), _array_type(buffer).dtype
             if _array_type(made).shape != self.shape:
                 raise _CannotError
-            if _array_type(made).dtype == dtype:
-                return made
-            return self.builder.emit(ops.CAST, (made,), {"dtype": dtype}, node.location)
+            return _cast(made, dtype, node, self.builder)
         if is_array(node) and _array_type(node).ndim:
             raise _CannotError
         return node
@@ -174,14 +175,11 @@ class _Spreading:
         return table
 
 
-def _spread(mask: Node, ndim: int, store: Node, builder: Builder) -> Node:
-    """The mask with so many axes, of which it has the first."""
-    type_ = _array_type(mask)
-    if type_.ndim == ndim:
-        return mask
-    spans = tuple(Span(0, length) for length in type_.shape)
-    index = {"index": (*spans, *(None,) * (ndim - type_.ndim))}
-    return builder.emit(ops.INDEX, (mask,), index, store.location)
+def _cast(array: Node, dtype: np.dtype, store: Node, builder: Builder) -> Node:
+    """An array in a dtype, as a store casts it."""
+    if _array_type(array).dtype == dtype:
+        return array
+    return builder.emit(ops.CAST, (array,), {"dtype": dtype}, store.location)
 
 
 def _array_type(node: Node) -> ArrayType:

@@ -48,9 +48,8 @@ class Broadcast(StandIn):
         self.shape = shape
 
 
-MOST_REPEATED = (
-    2**28
-)  # elements of a view that may be larger than memory, which copies of it may not
+# Elements of a view that may be larger than memory, which copies of it may not.
+MOST_REPEATED = 2**28
 
 # The code that asks what `np.broadcast` gives for its shape, or not even that.
 SHAPING = (np.cross._implementation.__code__, np.array_equiv._implementation.__code__)  # type: ignore[attr-defined]

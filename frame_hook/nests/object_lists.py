@@ -77,9 +77,9 @@ class ObjectList:
     """A list or tuple of objects; `name` is that of its slot.
 
     `columns`: for each attribute that is read the number of its column; `fields`: of those that are fields of named
-    tuples, the places; `lacked`: attributes of the class that no item has itself; `nothing`: those that
-    are None in all. `marks`: of attributes that are bound
-    to new arrays. `is_apart`: its items change or are compared, so that none has another name.
+    tuples, the places; `lacked`: attributes of the class that no item has itself; `nothing`: those that are None in
+    all; `marks`: of those that are bound to new arrays the column that says where. `is_apart`: its items change or are
+    compared, so that none has another name.
     """
 
     source: Source

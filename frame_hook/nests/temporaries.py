@@ -146,24 +146,24 @@ def _free(known: list[Any], wanted: _Made, held: set[int]) -> int:
 
 def _kinds_in(things: Iterable[Any]) -> Iterator[TemporaryKind | ViewKind]:
     """The kinds that items and kinds are or are part of."""
-    for one in things:
-        if isinstance(one, TemporaryKind | ViewKind):
-            yield one
-        if isinstance(one, tuple):
-            yield from _kinds_in(one)
-        elif dataclasses.is_dataclass(one) and not isinstance(one, PLAIN):
-            yield from _kinds_in(getattr(one, part.name) for part in dataclasses.fields(one))
+    return _parts_in(things, (TemporaryKind, ViewKind))
 
 
 def holders_in(things: Iterable[Any]) -> Iterator[Holder]:
     """The arrays that items and kinds are or are part of."""
+    return _parts_in(things, (ArrayKind, TemporaryKind))
+
+
+def _parts_in(things: Iterable[Any], wanted: tuple[type, ...]) -> Iterator[Any]:
+    """What items and kinds are or are part of, as far as it is of these types."""
     for one in things:
-        if isinstance(one, ArrayKind | TemporaryKind):
+        if isinstance(one, wanted):
             yield one
-        elif isinstance(one, tuple):
-            yield from holders_in(one)
+        if isinstance(one, tuple):
+            yield from _parts_in(one, wanted)
         elif dataclasses.is_dataclass(one) and not isinstance(one, PLAIN):
-            yield from holders_in(getattr(one, part.name) for part in dataclasses.fields(one))
+            parts = (getattr(one, part.name) for part in dataclasses.fields(one))
+            yield from _parts_in(parts, wanted)
 
 
 def renumbered(block: Block, new: Mapping[int, int], arrays: int, bound: dict[int, View]) -> Block:

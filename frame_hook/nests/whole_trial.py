@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests import calls, whole
 from ufuse.frame_hook.nests.choice import names_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 TRIED_AFTER = 30_000_000  # nanoseconds that calls have taken
 LONGEST = 100_000  # nanoseconds of a call: what takes longer computes more than it manages
-MOST_CALLS = 8  # of functions by one another
 MOST_TRIED = 2  # times, as something else may have held up the first
 LEAST_GAIN = 0.9  # of what calls took before
 # Types whose values are read without running code of the program's.
@@ -120,7 +119,7 @@ def _uses_plain(function: FunctionType, callers: list[CodeType]) -> bool:
     if code in callers:
         return True
     names = names_of(code)
-    if names is None or len(callers) == MOST_CALLS:
+    if names is None or len(callers) > calls.MOST_CALLS:
         return False
     for name in names & function.__globals__.keys():
         value = function.__globals__[name]

@@ -82,13 +82,16 @@ def _is_on_device(node: Node) -> bool:
 
 def _map_on_device(node: Node) -> str | None:
     """Of CuPy's operations on elements, which give no warnings; a Python number that does not fit is refused."""
+    numbers = [
+        (place, one)
+        for place, one in enumerate(node.inputs)
+        if isinstance(one.type, NumberType) and one.op is not ops.CONST
+    ]
+    if not numbers:  # inference has looked at constants
+        return None
     dtypes = cupy().routine_of(node.op, [operand_of(one) for one in node.inputs]).dtypes
-    numbers = (
-        (one, dtype)
-        for one, dtype in zip(node.inputs, dtypes, strict=False)
-        if isinstance(one.type, NumberType)
-    )
-    return next(filter(None, (why_not_converted(*one) for one in numbers)), None)
+    reasons = (why_not_converted(one, dtypes[place]) for place, one in numbers)
+    return next(filter(None, reasons), None)
 
 
 def _map(node: Node) -> str | None:

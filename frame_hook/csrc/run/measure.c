@@ -32,6 +32,17 @@ hold_again(CodeCache *cache, Trial *trial)
     begin_again(cache, trial);
 }
 
+/* Tell the session what a trial has decided; it may change what runs, and have the trial held
+ * again.
+ */
+static void
+end_trial(CodeCache *cache, Trial *trial)
+{
+    if (tell_decision(cache, NULL, trial)) {
+        begin_again(cache, trial);
+    }
+}
+
 /* Whether the session is not to be asked for entries for a while. */
 static bool
 is_put_off(CodeCache *cache)
@@ -143,9 +154,8 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     }
     if (run->is_cut) {
         ufuse_disturbances.trials++;
-        if (trial_note_cut(trial, ns, processor_ns() - run->processor_ns - spent) &&
-            tell_decision(cache, NULL, trial)) {
-            begin_again(cache, trial);
+        if (trial_note_cut(trial, ns, processor_ns() - run->processor_ns - spent)) {
+            end_trial(cache, trial);
         }
         return;
     }
@@ -165,8 +175,6 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     }
     if (trial_note(trial, run->way, ns, tries_callees(cache))) {
         cache->gives_back = cache->gives_back || trial->way == WAY_PLAIN;
-        if (tell_decision(cache, NULL, trial)) {
-            begin_again(cache, trial);
-        }
+        end_trial(cache, trial);
     }
 }
