@@ -53,6 +53,13 @@ def missing(names: list[str]) -> list[str]:
     return [name for name in names if importlib.util.find_spec(name) is None]
 
 
+def at_once() -> list[str]:
+    """Run tests on several cores, where that can be had: most of their time goes to compilers."""
+    workers = min(12, os.cpu_count() or 1)
+    has_workers = workers > 1 and importlib.util.find_spec("xdist") is not None
+    return ["-p", "xdist", "-n", str(workers), "--dist", "worksteal"] if has_workers else []
+
+
 def main() -> int:
     """Run one of the commands."""
     what, *rest = sys.argv[1:]
@@ -70,6 +77,9 @@ def main() -> int:
     make = ["make", "--no-print-directory", f"PYTHON={sys.executable}", "view"]
     build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "--parallel", "8"]
     command = [sys.executable, "-P", "-m", *COMMANDS[what], *rest]
+    if what == "check":
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others may warn, which fails tests
+        command += ["-p", "hypothesispytest", *at_once()]
     for step in (make, build):
         subprocess.run(step, cwd=ROOT, env=environment, check=True)  # noqa: S603  our own commands
     try:

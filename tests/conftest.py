@@ -119,7 +119,9 @@ def host(request: pytest.FixtureRequest) -> Iterator[Host | RealDevice]:
     if request.config.getoption("--gpu"):
         from tests.support.real_device import real_device  # noqa: PLC0415 - only there
 
-        yield real_device()
+        real = real_device()
+        yield real
+        real.check(request.node.nodeid)
         return
     from tests.support import cupy_host  # noqa: PLC0415 - only where CuPy is installed
 

@@ -275,7 +275,8 @@ class RowWriter(FoldWriter):
             for value in self.crossing
         ]
         return self.with_functions(
-            f'extern "C" __global__ void {kernel_name(name)}({", ".join(self.parameters())})',
+            f'extern "C" __global__ void __launch_bounds__({threads * together})',
+            f"{kernel_name(name)}({', '.join(self.parameters())})",
             "{",
             *_indented(1, self.shared(threads, together)),
             f"    const int lane = threadIdx.x % {threads}, own = threadIdx.x / {threads};",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,19 +20,52 @@ class Compiler:
         """Kernels are compiled one by one."""
         yield
 
+    @property
+    def texts(self) -> Any:
+        """What was compiled, which is not kept here."""
+        pytest.skip("the rest of it is about what the test device was given")
+
+
+@dataclass
+class Driver:
+    """NVIDIA's driver; its threads run in an order of their own."""
+
+    order: str | None = None
+
+    @contextmanager
+    def running(self, order: str) -> Iterator[None]:
+        """Leave the order of threads to the device."""
+        del order
+        yield
+
+    @property
+    def graphs(self) -> Any:
+        """What was captured and replayed, which is not told here."""
+        pytest.skip("the rest of it is about the test device's driver")
+
+    launchKernel = graphs  # noqa: N815  CuPy's name
+
 
 @dataclass
 class RealDevice:
-    """CuPy on a GPU, with what tests use of `cupy_host.Host`; its threads run in an order of their own."""
+    """CuPy on a GPU, with what tests use of `cupy_host.Host`."""
 
     cupy: Any
-    driver: Any = field(default_factory=lambda: SimpleNamespace(order=None))
+    driver: Driver = field(default_factory=Driver)
     compiler: Compiler = field(default_factory=Compiler)
 
     @property
     def device(self) -> Any:
         """What is counted; a real device counts nothing."""
         pytest.skip("the rest of it is about the test device")
+
+    def check(self, test: str) -> None:
+        """End the process where a kernel has failed: CUDA fails in all calls behind it, and others would be blamed."""
+        try:
+            self.cupy.cuda.runtime.deviceSynchronize()
+        except self.cupy.cuda.runtime.CUDARuntimeError as error:
+            print(f"{test}: {error}", file=sys.__stderr__, flush=True)
+            os._exit(70)
 
 
 def real_device() -> RealDevice:

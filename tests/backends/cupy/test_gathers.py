@@ -12,6 +12,7 @@ import pytest
 
 import ufuse
 from tests.support.cupy_host import Host
+from tests.support.real_device import RealDevice
 
 from .test_folds import launched
 from .test_reductions import check, same
@@ -168,7 +169,9 @@ def behind_writes(x: Any, i: Any) -> Any:
 
 
 def test_fields_of_records_are_left_to_cupy(host: Host) -> None:
-    """Their elements lie between others, where no kernel finds them."""
+    """Their elements lie between others, where no kernel finds them, and a GPU itself refuses to look."""
+    if isinstance(host, RealDevice):
+        pytest.skip("CuPy's own kernels fail there, too")
     cp = host.cupy
     records = np.zeros(6, [("a", "u1"), ("b", "f8"), ("c", "i8")])
     records["b"], records["c"] = RNG.normal(size=6), RNG.integers(0, 6, 6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -226,7 +227,7 @@ def test_what_no_compiler_takes_is_cupys_error(
             with pytest.raises(cp.cuda.compiler.CompileException) as caught:
                 function(cp.ones(3, "c8"), y)
             assert y.tolist() == [2] * 3
-            errors.append(str(caught.value))
+            errors.append(re.sub(r"\S*/(?=\w{40})", "", str(caught.value)))  # a folder of that call
         assert errors[0] == errors[1]
     assert bool(compiled.breaks) is named
     x, y = cp.asarray(A), cp.asarray(B)
