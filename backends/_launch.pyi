@@ -20,6 +20,7 @@ class Kernel:
         results: tuple[_DType, ...] | int,
         maker: Callable[..., Any],
         few: int = 1,
+        tile: int = 1,
         takes_few: int = 0,
     ) -> Kernel: ...
 

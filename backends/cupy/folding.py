@@ -12,7 +12,6 @@ from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.folds import (
     NEEDS_ONE,
     TOTAL_THREADS,
-    VARYING,
     RowForm,
     folds_of,
     row_text,
@@ -29,7 +28,7 @@ from ufuse.backends.cupy.launch import (
     walk_over,
 )
 from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.text import Form, kernel_name
+from ufuse.backends.cupy.text import VARYING, Form, kernel_name
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 
 ELEMENTS = 8  # at least, that a thread folds before another block is taken for a total
@@ -51,7 +50,7 @@ WIDEST = 512
 class TotalKernel(Kernel):
     """A kernel that folds everything: each block leaves one element, which a second kernel folds."""
 
-    def _launch(self, arrays: list[Any], device: int) -> Record:
+    def _launch(self, arrays: list[Any], device: int, _: bool) -> Record:
         """Two launches: what the first leaves is a temporary."""
         walk = walk_over(arrays)
         if not walk.elements:
@@ -105,7 +104,7 @@ class TotalKernel(Kernel):
 class RowKernel(Kernel):
     """A kernel that folds rows, each in the registers of some threads or by reading it again."""
 
-    def _launch(self, arrays: list[Any], device: int) -> Record:
+    def _launch(self, arrays: list[Any], device: int, _: bool) -> Record:
         """One launch, or none where there are no rows."""
         shape = broadcast([array.shape for array in arrays])
         if not math.prod(shape):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ufuse.backends.cupy.text import Dialect, Form, Writer, kernel_name
+from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, kernel_name
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
@@ -31,7 +31,6 @@ COMBINED = {
 # fmt: on
 NEEDS_ONE = frozenset(("maximum", "minimum"))  # those that nothing has no result for
 KINDS = ("reduce", "total")
-VARYING = -1  # of a step along a row: known at the launch only
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,10 +300,7 @@ class RowWriter(FoldWriter):
     def _row(self) -> Iterator[str]:
         """Where the row begins in each array."""
         axes = self.rows.axes
-        for axis in reversed(range(1, axes)):
-            rest = "i" if axis == axes - 1 else f"q{axis + 1}"
-            yield f"const long long q{axis} = {rest} / n{axis}, i{axis} = {rest} - q{axis} * n{axis};"
-        yield f"const long long i0 = {'q1' if axes > 1 else 'i'};"
+        yield from self._indices("i", axes)
         for place in self.arrays:
             offset = " + ".join(f"i{axis} * s{place}_{axis}" for axis in range(axes))
             const = "" if place in self.targets else "const "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import cupy
@@ -13,8 +14,17 @@ from ufuse.backends import _launch
 from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.native import argument
 from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.text import Dialect, Form, axes_of, is_array, kernel_name, kernel_text
-from ufuse.backends.cupy.vectors import few_of, vector_text
+from ufuse.backends.cupy.text import (
+    VARYING,
+    Dialect,
+    Form,
+    axes_of,
+    is_array,
+    kernel_name,
+    kernel_text,
+)
+from ufuse.backends.cupy.tiles import WARP, tile_of, tile_text
+from ufuse.backends.cupy.vectors import BYTES, few_of, vector_text
 from ufuse.backends.planning.kernels import KernelPlan
 
 LARGEST_INDEX = 2**31 - 1
@@ -44,12 +54,33 @@ class Record(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Over how many elements a kernel walks and how, with the arguments that say so."""
+    """Over how many elements a kernel walks and how: lengths, and each array's steps, in elements."""
 
     shape: tuple[int, ...]
     elements: int
-    form: Form
-    rest: tuple[Any, ...]
+    wide: bool
+    lengths: list[int]
+    steps: list[list[int]]
+
+    @property
+    def flat(self) -> bool:
+        """Whether elements lie alike in all arrays."""
+        return len(self.lengths) == 1 and all(one == [1] for one in self.steps)
+
+    @property
+    def form(self) -> Form:
+        """The form in which a thread takes one element after the other."""
+        return Form(0 if self.flat else len(self.lengths), self.wide)
+
+    @property
+    def rest(self) -> tuple[Any, ...]:
+        """The arguments behind operands and results."""
+        index = np.int64 if self.wide else np.int32
+        rest = [index(self.elements)]
+        if not self.flat:
+            rest += [index(length) for length in self.lengths[1:]]
+            rest += [index(step) for one in self.steps for step in one]
+        return tuple(rest)
 
 
 class Counted(NamedTuple):
@@ -95,6 +126,10 @@ class Kernel:
         ]
         self._forms: dict[tuple[Any, int], Any] = {}  # and by device
         self._launches: dict[tuple[Any, ...], Record] = {}
+        self._few = few_of(plan) if self._is_map() else 1
+
+    def _is_map(self) -> bool:
+        return type(self)._launch is Kernel._launch
 
     def __call__(self, operands: list[Any], device: int) -> list[Any]:
         """The results, new arrays; a list of operands that may be changed.
@@ -105,14 +140,29 @@ class Kernel:
         """
         self._convert_numbers(operands)
         arrays = [operands[place] for place in self._arrays]
-        key = (device, *[(array.shape, array.strides) for array in arrays])
+        packs = self._few > 1 and self._are_aligned(arrays)
+        record = self._record_of(arrays, device, packs)
+        results = [cupy.ndarray(shape, dtype) for shape, dtype in record.results]
+        if packs and not self._are_aligned(results):
+            record = self._record_of(arrays, device, packs=False)
+        _run(record, operands, results)
+        return results
+
+    def _are_aligned(self, arrays: list[Any]) -> bool:
+        """Whether a thread can take several elements of each at once."""
+        few = self._few
+        return all(one.data.ptr % min(BYTES, one.itemsize * few) == 0 for one in arrays)
+
+    def _record_of(self, arrays: list[Any], device: int, packs: bool) -> Record:
+        """What is launched for arrays such as these; `packs`: if they lie alike, several elements are taken at once."""
+        key = (device, packs, *[(array.shape, array.strides) for array in arrays])
         record = self._launches.get(key)
         if record is None:
-            record = self._launch(arrays, device)
+            record = self._launch(arrays, device, packs)
             if len(self._launches) >= MOST_LAUNCHES:
                 self._launches.clear()
             self._launches[key] = record
-        return _run(record, operands)
+        return record
 
     def _convert_numbers(self, operands: list[Any]) -> None:
         """Put numbers in place as arguments."""
@@ -126,9 +176,9 @@ class Kernel:
         if type(self).__call__ is not Kernel.__call__:
             return self
         operands = tuple(map(self._operand, range(len(self.plan.operands))))
-        if type(self)._launch is Kernel._launch:
-            few = few_of(self.plan)
-            return _launch.Kernel(operands, tuple(self._results), self._map_form, few, TAKES_FEW)
+        if self._is_map():
+            results, few = tuple(self._results), (self._few, tile_of(self.plan))
+            return _launch.Kernel(operands, results, self._map_form, *few, TAKES_FEW)
         return _launch.Kernel(operands, len(self._results), self._record)
 
     def _operand(self, place: int) -> tuple[str, Any]:
@@ -142,30 +192,55 @@ class Kernel:
             return "known", _launch.packed(self._values[place], dtype)
         return ("number", dtype) if place in self._numbers else ("array", dtype.itemsize)
 
-    def _map_form(self, axes: int, wide: bool, few: int, device: int) -> Any:
-        return self._form(Form(axes, wide, few), device)
+    def _map_form(
+        self, axes: int, wide: bool, few: int, columns: tuple[int, ...], device: int
+    ) -> Any:
+        return self._form(Form(axes, wide, few, columns), device)
 
     def _record(self, arrays: list[Any], device: int) -> tuple[Any, ...]:
-        results, temporaries, launches = self._launch(arrays, device)
+        results, temporaries, launches = self._launch(arrays, device, False)
         packed = tuple(
             (one.function, one.function.ptr, one.blocks, one.threads, _packed(one.arguments))
             for one in launches
         )
         return results, temporaries, packed
 
-    def _launch(self, arrays: list[Any], device: int) -> Record:
-        """What is launched for these shapes and strides."""
+    def _launch(self, arrays: list[Any], device: int, packs: bool) -> Record:
+        """What is launched for these shapes and strides; what is no map has packs of its own."""
         walk = walk_over(list(self._walked(arrays)))
         results = tuple((walk.shape, dtype) for dtype in self._results)
         if not walk.elements:
             return Record(results, (), ())
-        blocks = min(-(-walk.elements // BLOCK), MOST_BLOCKS)
+        form, threads, rest = self._way(walk, packs)
         places = range(len(self.plan.operands) + len(results))
         launch = Launch(
-            self._form(walk.form, device), blocks, min(walk.elements, BLOCK),
-            (*places, *walk.rest, *self._rows(arrays)),
+            self._form(form, device), min(-(-threads // BLOCK), MOST_BLOCKS), min(threads, BLOCK),
+            (*places, *rest, *self._rows(arrays)),
         )  # fmt: skip
         return Record(results, (), (launch,))
+
+    def _way(self, walk: Walk, packs: bool) -> tuple[Form, int, tuple[Any, ...]]:
+        """The form in which a map is launched, with how many threads, and the arguments that say how they walk."""
+        if walk.elements < TAKES_FEW:
+            return walk.form, walk.elements, walk.rest
+        if walk.flat and packs:
+            form = replace(walk.form, few=self._few)
+            return form, -(-walk.elements // self._few), walk.rest
+        few = tile_of(self.plan)
+        while few > 1 and walk.lengths[-1] < WARP * few:
+            few //= 2
+        return self._tiled(walk, few) if few > 1 else (walk.form, walk.elements, walk.rest)
+
+    def _tiled(self, walk: Walk, few: int) -> tuple[Form, int, tuple[Any, ...]]:
+        """That in which threads take several elements of a row."""
+        index = np.int64 if walk.wide else np.int32
+        parts = -(-walk.lengths[-1] // (WARP * few))
+        tiles = walk.elements // walk.lengths[-1] * parts
+        columns = tuple(one[-1] if one[-1] in (0, 1) else VARYING for one in walk.steps)
+        rest = [tiles, parts, walk.lengths[-1], *walk.lengths[1:-1]]
+        rest += [step for one in walk.steps for step in one]
+        form = Form(len(walk.lengths), walk.wide, few, columns)
+        return form, tiles * WARP, tuple(map(index, rest))
 
     def _walked(self, arrays: list[Any]) -> Iterator[Any]:
         """What the kernel steps through."""
@@ -200,7 +275,7 @@ class Kernel:
 
     def _compiled(self, form: Any) -> Any:
         """The function of a form."""
-        written = vector_text if form.few > 1 else kernel_text
+        written = tile_text if form.columns else vector_text if form.few > 1 else kernel_text
         text = written(self.plan, self.name, form, self.dialect)
         return compiled(text, self.dialect).get_function(kernel_name(self.name))
 
@@ -209,14 +284,12 @@ def _packed(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(one if type(one) is int else one.tobytes() for one in arguments)
 
 
-def _run(record: Record, operands: list[Any]) -> list[Any]:
-    results = [cupy.ndarray(shape, dtype) for shape, dtype in record.results]
+def _run(record: Record, operands: list[Any], results: list[Any]) -> None:
     temporaries = [cupy.cuda.alloc(size) for size in record.temporaries]
     given = (*operands, *results, *temporaries)
     for function, blocks, threads, places in record.launches:
         arguments = tuple([given[one] if type(one) is int else one for one in places])
         function((blocks,), (threads,), arguments)
-    return results
 
 
 def walk_over(arrays: list[Any]) -> Walk:
@@ -224,17 +297,10 @@ def walk_over(arrays: list[Any]) -> Walk:
     shape = broadcast([array.shape for array in arrays])
     count = math.prod(shape)
     if not count:
-        return Walk(shape, 0, Form(0, wide=False), (np.int32(0),))
+        return Walk(shape, 0, wide=False, lengths=[0], steps=[[1] for _ in arrays])
     lengths, steps = collapsed(shape, [steps_of(array, shape) for array in arrays])
     reach = max(sum(abs(s) * (n - 1) for s, n in zip(one, lengths, strict=True)) for one in steps)
-    flat = len(lengths) == 1 and all(one == [1] for one in steps)
-    wide = count > MOST_NARROW or reach > LARGEST_INDEX
-    index = np.int64 if wide else np.int32
-    rest = [index(count)]
-    if not flat:
-        rest += [index(length) for length in lengths[1:]]
-        rest += [index(step) for one in steps for step in one]
-    return Walk(shape, count, Form(0 if flat else len(lengths), wide), tuple(rest))
+    return Walk(shape, count, count > MOST_NARROW or reach > LARGEST_INDEX, lengths, steps)
 
 
 def broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:

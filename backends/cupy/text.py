@@ -38,16 +38,21 @@ PLAIN = frozenset(
 )
 
 
+VARYING = -1  # of a step: known at the launch only
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """How a kernel walks: over `axes` axes, or (0) elements that lie alike in all arrays; `wide`: 64-bit indices.
 
-    `few`: how many of those a thread takes at once (vectors.py).
+    `few`: how many elements a thread takes at once (vectors.py); with `columns` of a row (tiles.py): the step along it
+    of each array that is walked over if it is 0 or 1, else VARYING.
     """
 
     axes: int
     wide: bool
     few: int = 1
+    columns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +149,28 @@ class Writer:
         for place, result in enumerate(self.plan.results):
             if result.how[0] != "into":
                 yield f"{self.type_name(self.plan.dtype(result.value))}* __restrict__ r{place}"
-        yield f"const {self.index} n"
-        for axis in range(1, self.form.axes):
-            yield f"const {self.index} n{axis}"
+        yield from self._counts()
         for place in self.walked:
             yield from (f"const {self.index} s{place}_{axis}" for axis in range(self.form.axes))
         for place in self.tables:
             for axis in range(axes_of(self.plan.operands[place])):
                 yield f"const long long m{place}_{axis}, const long long t{place}_{axis}"
 
+    def _counts(self) -> Iterator[str]:
+        yield f"const {self.index} n"
+        yield from (f"const {self.index} n{axis}" for axis in range(1, self.form.axes))
+
+    def _indices(self, counted: str, axes: int) -> Iterator[str]:
+        """The index along each axis, of how many elements are before."""
+        for axis in reversed(range(1, axes)):
+            rest = counted if axis == axes - 1 else f"q{axis + 1}"
+            yield f"const {self.index} q{axis} = {rest} / n{axis}, i{axis} = {rest} - q{axis} * n{axis};"
+        if axes:
+            yield f"const {self.index} i0 = {'q1' if axes > 1 else counted};"
+
     def places(self) -> Iterator[str]:
         """The index along each axis, and the elements of the operands."""
-        for axis in reversed(range(1, self.form.axes)):
-            rest = "i" if axis == self.form.axes - 1 else f"q{axis + 1}"
-            yield f"const {self.index} q{axis} = {rest} / n{axis}, i{axis} = {rest} - q{axis} * n{axis};"
-        if self.form.axes:
-            yield f"const {self.index} i0 = {'q1' if self.form.axes > 1 else 'i'};"
+        yield from self._indices("i", self.form.axes)
         for place in self.walked:
             operand = self.plan.operands[place]
             if operand.axis is not None:

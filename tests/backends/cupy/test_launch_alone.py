@@ -41,11 +41,13 @@ class Forms:
     """Compiled forms of a map, each with an address of its own."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[int, bool, int, int]] = []
+        self.asked: list[tuple[int, bool, int, tuple[int, ...], int]] = []
 
-    def __call__(self, axes: int, wide: bool, few: int, device: int) -> Any:
+    def __call__(
+        self, axes: int, wide: bool, few: int, columns: tuple[int, ...], device: int
+    ) -> Any:
         """A new form."""
-        self.asked.append((axes, wide, few, device))
+        self.asked.append((axes, wide, few, columns, device))
         return SimpleNamespace(ptr=1000 + len(self.asked))
 
 
@@ -110,7 +112,7 @@ def test_arrays_that_lie_alike_are_walked_over_as_one(device: Device) -> None:
     assert device.launches == [(1001, 5, 128, 77)]
     program(array_of((7,)), array_of((7,)))
     assert device.launches[1] == (1001, 1, 7, 77)
-    assert forms.asked == [(0, False, 1, 0)]
+    assert forms.asked == [(0, False, 1, (), 0)]
 
 
 def test_axes_are_joined_and_broadcast(device: Device) -> None:
@@ -123,7 +125,7 @@ def test_axes_are_joined_and_broadcast(device: Device) -> None:
     )
     assert result.shape == (2, 3, 5)
     # Axes 0 and 1 step by -15 and 5: they are not one for the first array.
-    assert forms.asked == [(3, False, 1, 0)]
+    assert forms.asked == [(3, False, 1, (), 0)]
     device.sizes = (8, 8, 8, 4, *[4] * 8)
     program(array_of((2, 3, 5), strides=(-120, 40, 8)), array_of((5,), strides=(16,)))
     assert numbers_in(device.read)[3:] == [30, 3, 5, -15, 5, 1, 0, 0, 2]
@@ -255,7 +257,7 @@ def test_much_is_walked_over_with_wide_indices(device: Device) -> None:
     device.sizes = (8, 8, 4, 4)
     program(array_of((2,), strides=(-(2**34) + 8,)))
     assert numbers_in(device.read)[2:] == [2, -(2**31) + 1]
-    assert forms.asked == [(0, True, 1, 0), (1, True, 1, 0), (1, False, 1, 0)]
+    assert forms.asked == [(0, True, 1, (), 0), (1, True, 1, (), 0), (1, False, 1, (), 0)]
     device.sizes = (8, 8, 8, 8)
     program(array_of((2**45,), strides=(0,)))
     assert device.launches[-1][1] == 2**31 - 1  # blocks: threads take several elements each
@@ -277,7 +279,7 @@ def test_threads_take_several_elements_where_memory_is_aligned(device: Device) -
     """Of much in C order, from addresses of 16 bytes; the rest of the last thread is not launched for."""
     forms = Forms()
     operands = ("array", 8), ("array", 1)
-    kernel = _launch.Kernel(operands, (F8,), forms, 4, 1000)
+    kernel = _launch.Kernel(operands, (F8,), forms, 4, 1, 1000)
     program = program_of(kernel, 2)
     device.sizes = (8, 8, 8, 4)
     rows = (
@@ -295,15 +297,15 @@ def test_threads_take_several_elements_where_memory_is_aligned(device: Device) -
         assert numbers_in(device.read)[-1] == math.prod(shape)
         threads = -(-math.prod(shape) // few)
         assert device.launches[-1][:3] == (1001 if few == 4 else 1002, -(-threads // 128), 128)
-    assert forms.asked == [(0, False, 4, 0), (0, False, 1, 0)]
+    assert forms.asked == [(0, False, 4, (), 0), (0, False, 1, (), 0)]
     device.sizes = (8, 8, 8, 4, 4, 4)
     program(
         array_of((2000,), strides=(16,), address=1024),
         array_of((2000,), strides=(1,), address=2048),
     )
-    assert forms.asked[-1] == (1, False, 1, 0)
+    assert forms.asked[-1] == (1, False, 1, (), 0)
     for wrong in (0, -1, 17):
-        with pytest.raises(ValueError, match="no number of elements"):
+        with pytest.raises(ValueError, match="no numbers of elements"):
             _launch.Kernel(operands, (F8,), forms, wrong)
 
 
@@ -338,7 +340,7 @@ def test_arrays_of_another_device_are_left_to_python(device: Device) -> None:
     program(array_of((3,), device=1), array_of((3,), device=1))
     device.current = 0
     program(array_of((3,)), array_of((3,)))
-    assert forms.asked == [(0, False, 1, 1), (0, False, 1, 0)]
+    assert forms.asked == [(0, False, 1, (), 1), (0, False, 1, (), 0)]
     assert [launch[0] for launch in device.launches] == [1001, 1002]
 
 

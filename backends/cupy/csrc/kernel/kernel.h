@@ -76,10 +76,23 @@ typedef struct {
     Cell value;       /* of a number that is known */
 } Operand;
 
+/*
+ * How a map's threads walk: each takes `few` elements at once, which lie alike in all arrays, or,
+ * with `columns`, those of a row. Columns are two bits for each array's step along it: 1 for none,
+ * 2 for one element, 3 for another.
+ */
+typedef struct {
+    int axes, few;
+    bool wide;
+    uint64_t columns;
+} Form;
+
+enum { COLUMN_BITS = 2, MOST_COLUMNS = 64 / COLUMN_BITS };
+
 /* A compiled form of a map. */
 typedef struct {
-    int axes, device, few;
-    bool wide;
+    Form form;
+    int device;
     void *function;
     PyObject *owner;
 } MapForm;
@@ -92,8 +105,9 @@ typedef struct {
     int axes, rows;                /* operands that are axes; axes of all tables */
     Operand *operand;
     PyObject **dtype; /* of a map's results, or NULL */
-    PyObject *maker;  /* of a map: form(axes, wide, few, device); else: record(arrays, device) */
-    int few;          /* elements that a thread takes at once, of at least */
+    PyObject
+        *maker; /* of a map: form(axes, wide, few, columns, device); else: record(arrays, device) */
+    int few, tile;        /* elements that a thread takes at once, or of a row, of at least */
     Py_ssize_t takes_few; /* so many in all */
     int forms;
     MapForm *form;

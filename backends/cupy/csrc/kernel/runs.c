@@ -1,7 +1,7 @@
 /* One run of a kernel: memory for results, arguments, launches on the current stream. */
 #include "kernel/kernel.h"
 
-enum { BLOCK = 128, MOST_BLOCKS = 2147483647, LOAD = 16 };
+enum { BLOCK = 128, MOST_BLOCKS = 2147483647, LOAD = 16, WARP = 32 };
 
 /* As a view: an array of `length` elements, each of which is where it is, and of axes behind. */
 static DeviceView
@@ -150,42 +150,125 @@ is_aligned(Cell address, Py_ssize_t item, int few)
     return address.word % (uintptr_t)bytes == 0;
 }
 
-/* How many elements a thread takes at once. */
-static int
-taken_at_once(const Kernel *self, const Walk *walk, const Cell *cells)
+/* Whether a thread can take several elements at once. */
+static bool
+takes_packs(const Kernel *self, const Walk *walk, const Cell *cells)
 {
-    if (self->few == 1 || walk->axes > 0 || walk->elements < self->takes_few) {
-        return 1;
+    if (self->few == 1 || walk->axes > 0) {
+        return false;
     }
     for (int i = 0; i < self->operands; i++) {
         const Operand *operand = &self->operand[i];
         if (operand->kind == OPERAND_ARRAY && !is_aligned(cells[i], operand->item, self->few)) {
-            return 1;
+            return false;
         }
     }
     for (int i = 0; i < self->results; i++) {
         Py_ssize_t item = (Py_ssize_t)PyDataType_ELSIZE((PyArray_Descr *)self->dtype[i]);
         if (!is_aligned(cells[self->operands + i], item, self->few)) {
-            return 1;
+            return false;
         }
     }
-    return self->few;
+    return true;
 }
 
-/* The compiled form of a map for a walk; compiled by Python code the first time. */
+/* The axis whose elements are a row; where elements lie alike in all arrays they are one. */
 static int
-form_of(Kernel *self, const Walk *walk, int few, int device, void **function)
+last_axis(const Walk *walk)
+{
+    return walk->axes > 0 ? walk->axes - 1 : 0;
+}
+
+/* The steps along a row. */
+static uint64_t
+columns_of(const Walk *walk, int arrays)
+{
+    uint64_t columns = 0;
+    for (int i = 0; i < arrays; i++) {
+        Py_ssize_t step = walk->steps[i * MOST_AXES + last_axis(walk)];
+        columns |= (uint64_t)(step == 0 || step == 1 ? step + 1 : 3) << (COLUMN_BITS * i);
+    }
+    return columns;
+}
+
+/* How a map is launched. */
+typedef struct {
+    Form form;
+    Py_ssize_t threads;
+    Py_ssize_t parts; /* of a row, each for one warp */
+} Way;
+
+/* What `Kernel._way` of launch.py says, in C. */
+static Way
+way_of(const Kernel *self, const Walk *walk, const Cell *cells)
+{
+    Way way = {.form = {.axes = walk->axes, .few = 1, .wide = walk->wide},
+               .threads = walk->elements};
+    if (walk->elements < self->takes_few) {
+        return way;
+    }
+    if (takes_packs(self, walk, cells)) {
+        way.form.few = self->few;
+        way.threads = walk->elements / self->few + (walk->elements % self->few != 0);
+        return way;
+    }
+    Py_ssize_t length = walk->lengths[last_axis(walk)];
+    int few = self->arrays <= MOST_COLUMNS ? self->tile : 1;
+    while (few > 1 && length < (Py_ssize_t)few * WARP) {
+        few /= 2;
+    }
+    if (few > 1) {
+        way.form = (Form){.axes = last_axis(walk) + 1,
+                          .few = few,
+                          .wide = walk->wide,
+                          .columns = columns_of(walk, self->arrays)};
+        way.parts = length / (few * WARP) + (length % (few * WARP) != 0);
+        way.threads = walk->elements / length * way.parts * WARP;
+    }
+    return way;
+}
+
+/* The columns of a form as a tuple of steps, -1 for those that vary. */
+static PyObject *
+columns_as_tuple(uint64_t columns, int arrays)
+{
+    PyObject *tuple = PyTuple_New(columns == 0 ? 0 : arrays);
+    for (int i = 0; tuple != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
+        int bits = (int)(columns >> (COLUMN_BITS * i)) & 3;
+        PyObject *step = PyLong_FromLong(bits == 3 ? -1 : bits - 1);
+        if (step == NULL) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, i, step);
+    }
+    return tuple;
+}
+
+static bool
+is_form(const Form *one, const Form *other)
+{
+    return one->axes == other->axes && one->wide == other->wide && one->few == other->few &&
+           one->columns == other->columns;
+}
+
+/* The compiled form of a map; compiled by Python code the first time. */
+static int
+function_of(Kernel *self, const Form *form, int device, void **function)
 {
     for (int i = 0; i < self->forms; i++) {
-        const MapForm *form = &self->form[i];
-        if (form->axes == walk->axes && form->wide == walk->wide && form->few == few &&
-            form->device == device) {
-            *function = form->function;
+        const MapForm *made = &self->form[i];
+        if (is_form(&made->form, form) && made->device == device) {
+            *function = made->function;
             return 0;
         }
     }
-    PyObject *owner = PyObject_CallFunction(self->maker, "iOii", walk->axes,
-                                            walk->wide ? Py_True : Py_False, few, device);
+    PyObject *columns = columns_as_tuple(form->columns, self->arrays);
+    PyObject *owner = columns == NULL ? NULL
+                                      : PyObject_CallFunction(self->maker, "iOiOi", form->axes,
+                                                              form->wide ? Py_True : Py_False,
+                                                              form->few, columns, device);
+    Py_XDECREF(columns);
     PyObject *address = owner == NULL ? NULL : PyObject_GetAttrString(owner, "ptr");
     *function = address == NULL ? NULL : PyLong_AsVoidPtr(address);
     Py_XDECREF(address);
@@ -201,12 +284,8 @@ form_of(Kernel *self, const Walk *walk, int few, int device, void **function)
         return -1;
     }
     self->form = grown;
-    self->form[self->forms++] = (MapForm){.axes = walk->axes,
-                                          .wide = walk->wide,
-                                          .few = few,
-                                          .device = device,
-                                          .function = *function,
-                                          .owner = owner};
+    self->form[self->forms++] =
+        (MapForm){.form = *form, .device = device, .function = *function, .owner = owner};
     return 0;
 }
 
@@ -222,21 +301,39 @@ put_index(Cell *cell, Py_ssize_t index, bool wide)
     }
 }
 
-/* The arguments behind operands and results, in the order of `Writer.parameters` of text.py. */
+/*
+ * The arguments behind operands and results, in the order of `Writer.parameters` of text.py; of
+ * tiles.py, where threads take elements of rows.
+ */
 static int
-put_walk(const Walk *walk, int arrays, Cell *cells)
+put_walk(const Walk *walk, const Way *way, int arrays, Cell *cells)
 {
-    int count = 0;
-    put_index(&cells[count++], walk->elements, walk->wide);
-    for (int axis = 1; axis < walk->axes; axis++) {
+    int count = 0, axes = way->form.axes, counted = axes;
+    if (way->parts > 0) {
+        put_index(&cells[count++], way->threads / WARP, walk->wide);
+        put_index(&cells[count++], way->parts, walk->wide);
+        counted--;
+        put_index(&cells[count++], walk->lengths[counted], walk->wide);
+    }
+    else {
+        put_index(&cells[count++], walk->elements, walk->wide);
+    }
+    for (int axis = 1; axis < counted; axis++) {
         put_index(&cells[count++], walk->lengths[axis], walk->wide);
     }
-    for (int i = 0; walk->axes > 0 && i < arrays; i++) {
-        for (int axis = 0; axis < walk->axes; axis++) {
+    for (int i = 0; axes > 0 && i < arrays; i++) {
+        for (int axis = 0; axis < axes; axis++) {
             put_index(&cells[count++], walk->steps[i * MOST_AXES + axis], walk->wide);
         }
     }
     return count;
+}
+
+/* How many arguments those are at most. */
+static int
+most_of_walk(const Walk *walk, int arrays)
+{
+    return 3 + (arrays + 1) * (last_axis(walk) + 1);
 }
 
 /* Launch a map, behind its results. What views point to may be gone: it is not read. */
@@ -244,7 +341,8 @@ static int
 launch_map(Kernel *self, const Walk *walk, const Py_ssize_t *rows, Cell *cells, Run *run)
 {
     int places = self->operands + self->results;
-    int count = places + put_walk(walk, self->arrays, cells + places);
+    Way way = way_of(self, walk, cells);
+    int count = places + put_walk(walk, &way, self->arrays, cells + places);
     for (int i = 0; i < 2 * self->rows; i++) {
         put_index(&cells[count++], rows[i], true);
     }
@@ -252,12 +350,10 @@ launch_map(Kernel *self, const Walk *walk, const Py_ssize_t *rows, Cell *cells, 
     for (int i = 0; i < count; i++) {
         arguments[i] = &cells[i];
     }
-    int few = taken_at_once(self, walk, cells);
-    Py_ssize_t threads = walk->elements / few + (walk->elements % few != 0);
-    Py_ssize_t blocks = (threads + (BLOCK - 1)) / BLOCK;
+    Py_ssize_t blocks = (way.threads + (BLOCK - 1)) / BLOCK;
     Grid grid = {.blocks = blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS,
-                 .threads = threads < BLOCK ? (unsigned)threads : BLOCK};
-    if (form_of(self, walk, few, run->device, &grid.function) < 0) {
+                 .threads = way.threads < BLOCK ? (unsigned)way.threads : BLOCK};
+    if (function_of(self, &way.form, run->device, &grid.function) < 0) {
         return -1;
     }
     return put_launch(run, &grid, arguments, count);
@@ -282,12 +378,12 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kerne
     DeviceView views[arrays + 1];
     Py_ssize_t items[arrays + 1], steps[(arrays + 1) * MOST_AXES];
     Py_ssize_t numbers[axes * 2 * MOST_AXES + 1], rows[2 * self->rows + 1];
-    Cell cells[places + (arrays + 1) * MOST_AXES + 1 + 2 * self->rows];
+    Cell cells[places + (arrays + 1) * MOST_AXES + 3 + 2 * self->rows];
     Walk walk = {.steps = steps};
     Given given = {.views = views, .items = items, .numbers = numbers, .rows = rows};
     if (read_operands(self, operands, given, cells) < 0 ||
         walk_over(views, items, arrays, &walk) < 0 ||
-        reserve(run, 1, places + (arrays + 1) * walk.axes + 1 + 2 * self->rows,
+        reserve(run, 1, places + most_of_walk(&walk, arrays) + 2 * self->rows,
                 bytes_of_results(self, walk.elements)) < 0) {
         return -1;
     }

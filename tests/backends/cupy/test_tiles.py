@@ -1,0 +1,135 @@
+"""Maps whose threads take several elements of rows: eager CuPy's bits for every length and layout, in every order of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+from tests.support.cupy_host.driver import ORDERS
+
+from .test_reductions import same
+
+RNG = np.random.default_rng(61)
+LENGTHS = (64, 65, 96, 127, 128, 129, 255, 257)  # of rows: so long ones are taken so
+
+
+@pytest.fixture(autouse=True, params=["from C", "from Python"])
+def _takes_few(host: Host, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Few elements are enough for threads to take several."""
+    from ufuse.backends.cupy import launch, native  # noqa: PLC0415  only where CuPy is
+
+    monkeypatch.setattr(launch, "TAKES_FEW", 1)
+    if request.param == "from Python":
+        monkeypatch.setattr(native, "why_not", lambda: "the test says so")
+
+
+def tiles(host: Host, function: Callable[..., Any]) -> list[str]:
+    """The kernels of a function in which threads take elements of rows."""
+    name = f" ufuse_{function.__name__}("
+    found = [text.source for text in host.compiler.texts.values() if name in text.source]
+    return [source for source in found if "tile < n" in source]
+
+
+def mixed(x: Any, y: Any) -> Any:
+    """Several results of other types."""
+    z = x * 3 + y
+    return z, z > x, abs(z - y)
+
+
+def in_place(x: Any, y: Any) -> Any:
+    """What is written is read before."""
+    x *= 2
+    x += y
+    return x
+
+
+def numbers(host: Host, shape: tuple[int, ...], dtype: str) -> Any:
+    """Small numbers of any dtype."""
+    values = RNG.integers(0, 2 if dtype == "?" else 9, shape).astype(dtype)
+    return host.cupy.asarray(values + (1j * values[::-1] if dtype in "FD" else 0))
+
+
+LAYOUTS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
+    "columns": lambda x, y: (x, y[:, :1]),
+    "one row": lambda x, y: (x, y[0]),
+    "parts of rows": lambda x, y: (x[:, 1:], y[:, :-1]),
+    "backwards": lambda x, y: (x[:, ::-1], y[::-1]),
+    "strides": lambda x, y: (x[::2], y[1::2] if len(y) % 2 == 0 else y[::2]),
+    "every second": lambda x, y: (x[:, : x.shape[1] // 2 * 2 : 2], y[:, 1::2]),
+    "turned": lambda x, y: (x, y.reshape(y.shape[::-1]).T),
+    "three axes": lambda x, y: (x[:, None, :], y[:, 1:][:, :1]),
+    "not aligned": lambda x, y: (x.ravel()[1:], y.ravel()[:-1]),
+    "one of both": lambda x, y: (x.ravel()[1:], y.ravel()[:1]),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("dtype", "fdbDe")
+def test_layouts(host: Host, name: str, dtype: str) -> None:
+    """Rows of every length, with steps of every kind; what is written is read before."""
+    compiled, written = ufuse.compile(mixed), ufuse.compile(in_place)
+    for length in LENGTHS:
+        x, y = (numbers(host, (4, length), dtype) for _ in range(2))
+        one, other = LAYOUTS[name](x, y)
+        compiled(one, other)
+        for order in ORDERS:
+            with host.driver.running(order):
+                assert all(map(same, compiled(one, other), mixed(one, other))), (length, order)
+                if np.broadcast_shapes(one.shape, other.shape) == one.shape:
+                    (x1, y1), (x2, y2) = (LAYOUTS[name](x.copy(), y.copy()) for _ in range(2))
+                    assert same(written(x1, y1), x1)
+                    assert same(x1.copy(), in_place(x2, y2).copy()), (length, order)
+    assert compiled.stats.hits
+    assert not compiled.breaks + written.breaks
+    assert tiles(host, mixed)
+
+
+def test_places_and_counted_axes(host: Host) -> None:
+    """What is picked from tables, and axes that are counted along, in rows."""
+    cp = host.cupy
+
+    def picked(x: Any, i: Any, j: Any) -> Any:
+        return x[i] * 2 + x[:, j][:1], x[i[:, None], j] - 1, cp.arange(len(j)) * x[0] + i[:2, None]
+
+    compiled = ufuse.compile(picked)
+    for length in LENGTHS:
+        x = numbers(host, (5, length), "d")
+        i, j = cp.asarray([4, -1, 0, 2]), cp.asarray(RNG.integers(-length, length, length))
+        compiled(x, i, j)
+        for order in ORDERS:
+            with host.driver.running(order):
+                assert all(map(same, compiled(x, i, j), picked(x, i, j))), (length, order)
+    assert not compiled.breaks
+    assert tiles(host, picked)
+
+
+def test_which_maps_take_rows(host: Host) -> None:
+    """Rows that would leave most of a warp idle are taken element by element; so are maps that read very much."""
+    from ufuse.backends.cupy.rules import plan_of  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.tiles import tile_of  # noqa: PLC0415  the same
+
+    def of_short_rows(x: Any, y: Any) -> Any:
+        return x * y[:, :1]
+
+    compiled = ufuse.compile(of_short_rows)
+    for length in (1, 3, 33, 63):
+        x = numbers(host, (9, length), "f")
+        for _ in range(2):
+            assert same(compiled(x, x), of_short_rows(x, x))
+    assert not tiles(host, of_short_rows)
+
+    def taken(count: int, dtype: str) -> int:
+        names = [f"x{number}" for number in range(count)]
+        function = eval(f"lambda {', '.join(names)}: {' + '.join(names)}")  # noqa: S307  our own text
+        specs = [ufuse.Spec((None,), dtype, device="cuda") for _ in names]
+        graph = ufuse.compile(function).trace(*specs)
+        (kernel,) = [step.kernel for step in plan_of(graph._captured).steps if step.kernel]
+        return tile_of(kernel)
+
+    assert [taken(16, "f4"), taken(17, "f4"), taken(8, "f8"), taken(9, "f8")] == [4, 2, 4, 2]
+    assert [taken(16, "f8"), taken(17, "f8"), taken(33, "f4")] == [2, 1, 1]
