@@ -14,6 +14,7 @@ from ufuse.backends.cupy.folds import (
     TOTAL_THREADS,
     RowForm,
     folds_of,
+    group_of,
     row_text,
     sum_dtype,
     total_text,
@@ -29,6 +30,7 @@ from ufuse.backends.cupy.launch import (
 )
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import VARYING, Form, kernel_name
+from ufuse.backends.cupy.vectors import MOST
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 
 ELEMENTS = 8  # at least, that a thread folds before another block is taken for a total
@@ -41,6 +43,7 @@ WIDTHS = (
     (32,              8),
     (256,             32),
     (1024,            128),
+    (4096,            256),
     (8192,            512),
 )
 # fmt: on
@@ -120,7 +123,8 @@ class RowKernel(Kernel):
         lengths, outer = collapsed(shape[:-1], [one[:-1] for one in steps])
         columns = tuple(one[-1] if one[-1] in (0, 1) else VARYING for one in steps)
         threads, items = _width(length)
-        form = RowForm(threads, items, len(lengths), columns)
+        group = min(items or MOST, group_of(self.plan))
+        form = RowForm(threads, items, group, threads * items == length, len(lengths), columns)
         rest = [rows, length, *lengths[1:]]
         for own, one, column in zip(outer, steps, columns, strict=True):
             rest += own

@@ -1,18 +1,20 @@
 """CUDA C++ for kernels with reductions: of everything, or of rows, with what is computed before and behind them.
 
 The order of a fold is one of its own: it depends on the lengths alone, never on which thread is first. A thread folds
-every T-th element; the T threads of a row are folded by shuffles, then warp by warp in order. Single precision is
-summed in double.
+every T-th group of neighbouring elements, which it reads at once where memory is aligned to that; the T threads of a
+row are folded by shuffles, and so are its warps. Single precision is summed in double.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, kernel_name
+from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, is_array, kernel_name
+from ufuse.backends.cupy.vectors import BYTES, MOST, PACK
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
@@ -29,6 +31,8 @@ COMBINED = {
     "logical_and": "a && b",
 }
 # fmt: on
+# One instruction for single precision, on processors that have it; so is the NaN of a NaN and a number.
+AT_ONCE = {"maximum": "max.NaN.f32", "minimum": "min.NaN.f32"}
 NEEDS_ONE = frozenset(("maximum", "minimum"))  # those that nothing has no result for
 KINDS = ("reduce", "total")
 
@@ -37,12 +41,15 @@ KINDS = ("reduce", "total")
 class RowForm:
     """How a kernel walks over rows.
 
-    threads: how many a row has. items: how many elements each keeps in registers; 0: it reads them again instead.
-    axes: those that rows are counted along. columns: each array's step along a row if it is 0 or 1, else VARYING.
+    threads: how many a row has. items: how many elements each keeps in registers, whole groups; 0: it reads them again.
+    group: how many neighbouring ones it takes at once. whole: the row has as many as its threads can keep. axes: those
+    that rows are counted along. columns: each array's step along a row if it is 0 or 1, else VARYING.
     """
 
     threads: int
     items: int
+    group: int
+    whole: bool
     axes: int
     columns: tuple[int, ...]
 
@@ -71,6 +78,18 @@ def fold_along(node: Node) -> Fold | str:
 def folds_of(plan: KernelPlan) -> list[Segment]:
     """The reductions of a kernel."""
     return [segment for segment in plan.segments if segment.kind in KINDS]
+
+
+def takes_packs(dtype: np.dtype) -> bool:
+    """Whether neighbouring elements can be read at once: numbers of C's."""
+    return dtype.kind in "biuf" and dtype.char != "e"
+
+
+def group_of(plan: KernelPlan) -> int:
+    """How many neighbouring elements a thread folds one behind the other."""
+    arrays = [one.dtype for place, one in enumerate(plan.operands) if is_array(plan, place)]
+    sizes = [dtype.itemsize for dtype in arrays if takes_packs(dtype)]
+    return max(1, min(MOST, BYTES // min(sizes, default=BYTES)))
 
 
 def sum_dtype(fold: Segment) -> np.dtype:
@@ -104,6 +123,20 @@ class FoldWriter(Writer):
     def __init__(self, plan: KernelPlan, form: Form, dialect: Dialect) -> None:
         super().__init__(plan, form, dialect)
         self.folds = folds_of(plan)
+        self.group = group_of(plan)
+
+    def pack(self, dtype: np.dtype, group: int) -> str:
+        """The type of neighbouring elements that are read or written at once."""
+        return f"ufuse_pack<{self.type_name(dtype)}, {group}>"
+
+    def are_aligned(self, addresses: Iterable[tuple[str, np.dtype]], group: int) -> str:
+        """Whether a group can be read at once from all of some addresses."""
+        checks = [
+            f"(size_t){address} % {min(BYTES, dtype.itemsize * group)} == 0"
+            for address, dtype in addresses
+            if dtype.itemsize * group > 1
+        ]
+        return " && ".join(checks) or "true"
 
     def kind_of(self, fold: Segment) -> str:
         """The type that a fold is computed in."""
@@ -113,8 +146,17 @@ class FoldWriter(Writer):
         """A function for each fold, of two values."""
         for fold in self.folds:
             kind, name = self.kind_of(fold), fold.outputs[0]
-            text = COMBINED[fold.loop.name]
-            yield f"__device__ __forceinline__ {kind} fold{name}({kind} a, {kind} b) {{ return {text}; }}"
+            yield f"__device__ __forceinline__ {kind} fold{name}({kind} a, {kind} b) {{"
+            one = AT_ONCE.get(fold.loop.name) if kind == "float" else None
+            if one is not None:
+                yield "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800"
+                yield f'    asm("{one} %0, %1, %2;" : "=f"(a) : "f"(a), "f"(b));'
+                yield "    return a;"
+                yield "#else"
+            yield f"    return {COMBINED[fold.loop.name]};"
+            if one is not None:
+                yield "#endif"
+            yield "}"
 
     def starts(self, folds: Iterable[Segment]) -> Iterator[str]:
         """What a thread begins with."""
@@ -123,10 +165,10 @@ class FoldWriter(Writer):
             start = start_of(self.plan.dtype(name), fold.loop.name)
             yield f"{self.kind_of(fold)} a{name} = {start};"
 
-    def folded(self, fold: Segment) -> str:
-        """One more element."""
+    def folded(self, fold: Segment, there: str) -> str:
+        """One more element, if it is there."""
         name, (value,) = fold.outputs[0], fold.inputs
-        return f"a{name} = fold{name}(a{name}, v{value});"
+        return f"if ({there}) a{name} = fold{name}(a{name}, v{value});"
 
     def across(self, fold: Segment, threads: int, row: str) -> Iterator[str]:
         """All of a row's threads: each has the result."""
@@ -137,11 +179,13 @@ class FoldWriter(Writer):
         if threads <= width:
             yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0, {width});"
             return
-        yield f"if (lane % 32 == 0) part{name}[{row} * {threads // 32} + lane / 32] = a{name};"
+        warps = threads // 32
+        yield f"if (lane % 32 == 0) part{name}[{row} * {warps} + lane / 32] = a{name};"
         yield "__syncthreads();"
-        yield f"a{name} = part{name}[{row} * {threads // 32}];"
-        yield f"for (int s = 1; s < {threads // 32}; ++s)"
-        yield f"    a{name} = fold{name}(a{name}, part{name}[{row} * {threads // 32} + s]);"
+        yield f"a{name} = part{name}[{row} * {warps} + lane % {warps}];"
+        yield f"for (int s = {warps // 2}; s; s >>= 1)"
+        yield f"    a{name} = fold{name}(a{name}, __shfl_down_sync(0xffffffffu, a{name}, s, {warps}));"
+        yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0, {warps});"
 
     def shared(self, threads: int, rows: int) -> Iterator[str]:
         """What warps leave for one another."""
@@ -158,7 +202,7 @@ class FoldWriter(Writer):
 
     def with_functions(self, *functions: str) -> str:
         """The whole text."""
-        return self.headed([*self.functions(), *functions])
+        return self.headed([PACK, *self.functions(), *functions])
 
 
 TOTAL_THREADS = 256
@@ -189,25 +233,64 @@ class TotalWriter(FoldWriter):
         skipped = {f"r{p}[" for p, one in enumerate(self.plan.results) if one.how[0] == "scalar"}
         return (line for line in super().stores() if not line.startswith(tuple(skipped) or ("\0",)))
 
+    def places(self) -> Iterator[str]:
+        """The elements of the operands; where all lie alike some are read before."""
+        if self.form.axes:
+            yield from super().places()
+            return
+        for place in self.walked:
+            if place in self.read:
+                name = self.type_name(self.plan.operands[place].dtype)
+                yield f"const {name} v{place} = {f'g{place}.at[e]' if self._is_packed(place) else f'p{place}[i]'};"
+
+    def _is_packed(self, place: int) -> bool:
+        return not self.form.axes and takes_packs(self.plan.operands[place].dtype)
+
+    def _loads(self) -> Iterator[str]:
+        """Groups that are read at once, or one by one where there are fewer or memory is not aligned."""
+        packed = [p for p in self.walked if p in self.read and self._is_packed(p)]
+        packs = {place: self.pack(self.plan.operands[place].dtype, self.group) for place in packed}
+        yield from (f"{pack} g{place};" for place, pack in packs.items())
+        if packs:
+            yield f"if (is_aligned && at + {self.group} <= n) {{"
+            for place, pack in packs.items():
+                yield f"    g{place} = *reinterpret_cast<const {pack}*>(p{place} + at);"
+            yield "} else {"
+            yield f"    for (int e = 0; e < {self.group}; ++e)"
+            each = " ".join(f"g{place}.at[e] = p{place}[min(at + e, n - 1)];" for place in packs)
+            yield f"        {{ {each} }}"
+            yield "}"
+
     def text(self, name: str) -> str:
         """Both kernels."""
+        group, index = self.group, self.index
         body = [
             line
-            for segment in self.plan.segments
-            for line in ([self.folded(segment)] if segment in self.folds else self.segment(segment))
+            for one in self.plan.segments
+            for line in ([self.folded(one, "is_there")] if one in self.folds else self.segment(one))
         ]
         across = [line for fold in self.folds for line in self.across(fold, TOTAL_THREADS, "0")]
         shared = list(self.shared(TOTAL_THREADS, 1))
         left = [f"t{f.outputs[0]}[blockIdx.x] = a{f.outputs[0]};" for f in self.folds]
+        packed = [(f"p{p}", self.plan.operands[p].dtype) for p in self.walked if self._is_packed(p)]
         first = [
-            f'extern "C" __global__ void {kernel_name(name)}({", ".join(self.parameters())})',
+            f'extern "C" __global__ void __launch_bounds__({TOTAL_THREADS})',
+            f"{kernel_name(name)}({', '.join(self.parameters())})",
             "{",
             *_indented(1, shared),
             "    const int lane = threadIdx.x;",
+            f"    const bool is_aligned = {self.are_aligned(packed, group)};",
             *_indented(1, self.starts(self.folds)),
-            f"    for ({self.index} i = ({self.index})blockIdx.x * blockDim.x + threadIdx.x; i < n;",
-            f"         i += ({self.index})gridDim.x * blockDim.x) {{",
-            *_indented(2, (*self.places(), *body, *self.stores())),
+            f"    for ({index} at = (({index})blockIdx.x * blockDim.x + threadIdx.x) * {group}; at < n;",
+            f"         at += ({index})gridDim.x * blockDim.x * {group}) {{",
+            *_indented(2, self._loads()),
+            "        #pragma unroll",
+            f"        for (int e = 0; e < {group}; ++e) {{",
+            "            const bool is_there = at + e < n;",
+            f"            const {index} i = is_there ? at + e : n - 1;",
+            *_indented(3, (*self.places(), *body)),
+            *_indented(3, (f"if (is_there) {one}" for one in self.stores())),
+            "        }",
             "    }",
             *_indented(1, across),
             *_indented(1, (f"if (lane == 0) {one}" for one in left)),
@@ -232,6 +315,16 @@ class TotalWriter(FoldWriter):
         yield "}"
 
 
+class Store(NamedTuple):
+    """A result of rows: the name of a group, where a row of it begins, the step along it (None: 1), the value."""
+
+    name: str
+    row: str
+    step: str | None
+    value: int
+    packed: bool  # whether a group can be written at once
+
+
 class RowWriter(FoldWriter):
     """Writes a kernel that folds rows: a pass over the row for each fold that waits for another, then one for results.
 
@@ -249,6 +342,7 @@ class RowWriter(FoldWriter):
         self.crossing: dict[int, None] = {}  # those that another pass takes
         self.here: set[int] = set()  # those that this pass has
         self.singles: set[int] = set()  # operands of one element that have been read
+        self.loaded: dict[int, None] = {}  # arrays that this pass reads
 
     def parameters(self) -> Iterator[str]:
         """The operands, the results, how many rows there are, and how long; lengths and steps."""
@@ -273,6 +367,7 @@ class RowWriter(FoldWriter):
             f"{self.type_name(self.plan.dtype(value))} k{value}[{self.rows.items}];"
             for value in self.crossing
         ]
+        index = "int" if self.rows.items else "long long"
         return self.with_functions(
             f'extern "C" __global__ void __launch_bounds__({threads * together})',
             f"{kernel_name(name)}({', '.join(self.parameters())})",
@@ -282,12 +377,17 @@ class RowWriter(FoldWriter):
             f"    for (long long first = (long long)blockIdx.x * {together}; first < rows;",
             f"         first += (long long)gridDim.x * {together}) {{",
             "        const long long i = first + own;",
-            "        const long long count = i < rows ? m : 0;",
+            f"        const {index} count = {self._count(together)};",
             *_indented(2, (*self._row(), *kept, *passes)),
             *(["        __syncthreads();"] if threads > 32 else []),
             "    }",
             "}",
         )
+
+    def _count(self, together: int) -> str:
+        """How long the row is that a thread has; where all have all their elements, the compiler knows it."""
+        length = str(self.rows.threads * self.rows.items) if self.rows.whole else "m"
+        return length if together == 1 else f"i < rows ? {length} : 0"
 
     def _passes(self) -> list[str]:
         self.kept.clear()
@@ -306,47 +406,118 @@ class RowWriter(FoldWriter):
             const = "" if place in self.targets else "const "
             kind = self.type_name(self.plan.operands[place].dtype)
             yield f"{const}{kind}* b{place} = p{place} + {offset};"
+            if self.steps[place] == 0 and place in self.read:
+                yield f"const {kind} z{place} = count ? b{place}[0] : ({kind})0;"
+        for one in self._stores():
+            if one.row.startswith("o"):
+                kind = self.type_name(self.plan.dtype(one.value))
+                yield f"{kind}* {one.row} = r{one.row[1:]} + i * m;"
+        packed = [(f"b{p}", self.plan.dtype(p)) for p in self.arrays if self._is_packed(p)]
+        packed += [(one.row, self.plan.dtype(one.value)) for one in self._stores() if one.packed]
+        yield f"const bool is_aligned = {self.are_aligned(packed, self.rows.group)};"
 
-    def _element(self, place: int) -> str:
+    def _element(self, place: int, j: str = "j") -> str:
         step = self.steps[place]
-        at = "0" if step == 0 else "j" if step == 1 else f"j * c{place}"
+        at = "0" if step == 0 else j if step == 1 else f"{j} * c{place}"
         return f"b{place}[{at}]"
+
+    def _is_packed(self, place: int) -> bool:
+        return self.steps[place] == 1 and takes_packs(self.plan.operands[place].dtype)
 
     def _pass(self, number: int) -> Iterator[str]:
         """One walk along the row, and what is made of its folds."""
         self.here.clear()
+        self.loaded.clear()
         folds = [one for one in self.folds if self.level[one.outputs[0]] - 1 == number]
-        stores = list(self._stores()) if number == self._last() else []
+        is_last = number == self._last()
         yield from self._of_rows(number)
         yield from self.starts(folds)
         wanted = [fold.inputs[0] for fold in folds]
-        if number == self._last():
+        if is_last:
             wanted += [one.value for one in self.plan.results if not self._is_row(one.value)]
         body = [line for value in wanted for line in self._computed(value, number)]
-        body += [self.folded(fold) for fold in folds]
+        body += [self.folded(fold, "j < count") for fold in folds]
+        stores = list(self._stores()) if is_last else []
         if body or stores:
-            yield from self._walk([*body, *stores])
+            yield from self._walk(body, stores)
         for fold in folds:
             yield from self.across(fold, self.rows.threads, "own")
             yield self.finished(fold)
-        if number == self._last():
+        if is_last:
             for place, result in enumerate(self.plan.results):
                 if result.how[0] == "rows":
                     yield f"if (lane == 0 && i < rows) r{place}[i] = v{result.value};"
 
-    def _walk(self, body: list[str]) -> Iterator[str]:
-        threads, items = self.rows.threads, self.rows.items
-        if items:
-            yield "#pragma unroll"
-            yield f"for (int k = 0; k < {items}; ++k) {{"
-            yield f"    const int j = lane + k * {threads};"
-            yield "    if (j < count) {"
-            yield from _indented(2, body)
-            yield "    }"
-        else:
-            yield f"for (long long j = lane; j < count; j += {threads}) {{"
-            yield from _indented(1, body)
-        yield "}"
+    def _walk(self, body: list[str], stores: list[Store]) -> Iterator[str]:
+        """Every element: all that a thread reads of a row is on its way before it computes."""
+        threads, group = self.rows.threads, self.rows.group
+        groups = max(1, self.rows.items // group)
+        index, begin = ("int", "") if self.rows.items else ("long long", "begin + ")
+        each = ["#pragma unroll", f"for (int g = 0; g < {groups}; ++g) {{"]
+        each.append(f"    const {index} at = {begin}(lane + g * {threads}) * {group};")
+        if not self.rows.items:
+            yield f"for (long long begin = 0; begin < count; begin += {threads * group}) {{"
+        for place in self.loaded:
+            if place not in self.crossing:
+                yield f"{self.type_name(self.plan.dtype(place))} l{place}[{groups * group}];"
+        if self.loaded:
+            yield from (*each, *_indented(1, self._loads()), "}")
+        yield from each
+        for one in stores:
+            yield f"    {self.pack(self.plan.dtype(one.value), group)} {one.name};"
+        yield "    #pragma unroll"
+        yield f"    for (int e = 0; e < {group}; ++e) {{"
+        yield f"        const {index} j = at + e, k = g * {group} + e;"
+        yield from _indented(2, body)
+        yield from (f"        {one.name}.at[e] = v{one.value};" for one in stores)
+        yield "    }"
+        yield from (*_indented(1, self._written(stores)), "}")
+        if not self.rows.items:
+            yield "}"
+
+    def _kept(self, place: int) -> str:
+        return f"k{place}" if place in self.crossing else f"l{place}"
+
+    def _loads(self) -> Iterator[str]:
+        """A group of each array: at once, or one by one where there are fewer or memory is not aligned."""
+        group = self.rows.group
+        packed = [place for place in self.loaded if self._is_packed(place)]
+        if packed:
+            yield f"if (is_aligned && at + {group} <= count) {{"
+            for place in packed:
+                pack = self.pack(self.plan.dtype(place), group)
+                yield f"    const {pack} d{place} = *reinterpret_cast<const {pack}*>(b{place} + at);"
+                yield f"    for (int e = 0; e < {group}; ++e) {self._kept(place)}[g * {group} + e] = d{place}.at[e];"
+            yield "} else {"
+            yield from _indented(1, map(self._one_by_one, packed))
+            yield "}"
+        yield from (self._one_by_one(place) for place in self.loaded if place not in packed)
+
+    def _one_by_one(self, place: int) -> str:
+        kind, group = self.type_name(self.plan.dtype(place)), self.rows.group
+        element = self._element(place, "(at + e)")
+        return (
+            f"for (int e = 0; e < {group}; ++e)"
+            f" {self._kept(place)}[g * {group} + e] = at + e < count ? {element} : ({kind})0;"
+        )
+
+    def _written(self, stores: list[Store]) -> Iterator[str]:
+        """A group of each result."""
+        packed = [one for one in stores if one.packed]
+        if packed:
+            yield f"if (is_aligned && at + {self.rows.group} <= count) {{"
+            for one in packed:
+                pack = self.pack(self.plan.dtype(one.value), self.rows.group)
+                yield f"    *reinterpret_cast<{pack}*>({one.row} + at) = {one.name};"
+            yield "} else {"
+            yield from _indented(1, map(self._put, packed))
+            yield "}"
+        yield from (self._put(one) for one in stores if not one.packed)
+
+    def _put(self, one: Store) -> str:
+        """The elements of a group that are there."""
+        at = one.row + ("[at + e]" if one.step is None else f"[(at + e) * {one.step}]")
+        return f"for (int e = 0; e < {self.rows.group}; ++e) if (at + e < count) {at} = {one.name}.at[e];"
 
     def _is_row(self, value: int) -> bool:
         count = len(self.plan.operands)
@@ -366,32 +537,39 @@ class RowWriter(FoldWriter):
 
     def _computed(self, value: int, number: int) -> Iterator[str]:
         """What gives an element of a value in a pass, with all that it is made of."""
-        is_number = value < len(self.plan.operands) and not self.is_array[value]
-        if is_number or self._is_row(value) or value in self.here:
+        is_operand = value < len(self.plan.operands)
+        if (is_operand and not self.is_array[value]) or self._is_row(value) or value in self.here:
             return
         self.here.add(value)
         kind = self.type_name(self.plan.dtype(value))
+        if is_operand and self.steps[value] == 0:
+            yield f"const {kind} v{value} = z{value};"
+            return
         if self.rows.items and self.kept.setdefault(value, number) < number:
             self.crossing.setdefault(value)
             yield f"const {kind} v{value} = k{value}[k];"
             return
-        if value in self.made:
-            segment = self.made[value]
-            for source in segment.inputs:
-                yield from self._computed(source, number)
-            yield from self.segment(segment)
-        else:
-            yield f"const {kind} v{value} = {self._element(value)};"
+        if is_operand:
+            self.loaded.setdefault(value)
+            yield f"const {kind} v{value} = {self._kept(value)}[k];"
+            return
+        segment = self.made[value]
+        for source in segment.inputs:
+            yield from self._computed(source, number)
+        yield from self.segment(segment)
         if value in self.crossing:
             yield f"k{value}[k] = v{value};"
 
-    def _stores(self) -> Iterator[str]:
+    def _stores(self) -> Iterator[Store]:
         """The results that have an element for each of the row."""
         for place, result in enumerate(self.plan.results):
+            name, packs = f"w{place}", takes_packs(self.plan.dtype(result.value))
             if result.how[0] == "into":
-                yield f"{self._element(result.how[1])} = v{result.value};"
+                target = result.how[1]
+                step = None if self.steps[target] == 1 else f"c{target}"
+                yield Store(name, f"b{target}", step, result.value, packs and step is None)
             elif result.how[0] == "new":
-                yield f"r{place}[i * m + j] = v{result.value};"
+                yield Store(name, f"o{place}", None, result.value, packs)
 
 
 MOST_REGISTERS = 96  # of a thread, for what it keeps
@@ -409,7 +587,8 @@ def row_text(plan: KernelPlan, name: str, form: RowForm, together: int, dialect:
     words = sum(-(-plan.dtype(value).itemsize // 4) for value in writer.crossing)
     if words * form.items <= MOST_REGISTERS:
         return text
-    return RowWriter(plan, replace(form, items=0), dialect).text(name, together)
+    long = replace(form, items=0, group=group_of(plan), whole=False)
+    return RowWriter(plan, long, dialect).text(name, together)
 
 
 def _levels(plan: KernelPlan) -> dict[int, int]:

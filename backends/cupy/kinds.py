@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ufuse.backends.cupy.folding import BLOCK, RowKernel, TotalKernel
-from ufuse.backends.cupy.folds import RowForm, folds_of, row_text, total_text
+from ufuse.backends.cupy.folds import RowForm, folds_of, group_of, row_text, total_text
 from ufuse.backends.cupy.launch import Kernel
 from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_text
 from ufuse.backends.cupy.treeing import TreeKernel
@@ -28,7 +28,8 @@ def shown_text(plan: KernelPlan, name: str, dialect: Dialect) -> str:
     if plan.rows:
         arrays = [one for place, one in enumerate(plan.operands) if is_array(plan, place)]
         columns = tuple(int(not one.scalar) for one in arrays)
-        return row_text(plan, name, RowForm(32, 8, 1, columns), BLOCK // 32, dialect)
+        rows = RowForm(32, 8, group_of(plan), whole=False, axes=1, columns=columns)
+        return row_text(plan, name, rows, BLOCK // 32, dialect)
     if any(one.axis is not None for one in plan.operands):
         form = Form(2, wide=False)
     return (total_text if folds_of(plan) else kernel_text)(plan, name, form, dialect)

@@ -36,6 +36,9 @@ PLAIN = frozenset(
     positive sign signbit copysign isnan isinf isfinite floor ceil trunc rint logical_and logical_or logical_xor
     logical_not""".split()
 )
+ROUNDED = frozenset(
+    ("divide", "true_divide", "sqrt", "reciprocal")
+)  # of real numbers: as IEEE has it
 
 
 VARYING = -1  # of a step: known at the launch only
@@ -262,6 +265,8 @@ class Writer:
 def _is_loose(loop: Loop) -> bool:
     """Whether the compiler could contract a loop with one before or behind it."""
     if loop.kind != "ufunc" or loop.name in PLAIN:
+        return False
+    if loop.name in ROUNDED and all(dtype.char in LETTERS for dtype in loop.dtypes):
         return False
     return any(dtype.kind in "fc" for dtype in loop.dtypes) and not (
         loop.name in INTRINSICS and len({*loop.dtypes}) == 1 and loop.dtypes[-1].char in LETTERS
