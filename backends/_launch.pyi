@@ -22,6 +22,7 @@ class Kernel:
         few: int = 1,
         tile: int = 1,
         takes_few: int = 0,
+        warps: int = 1,
     ) -> Kernel: ...
 
 @final

@@ -11,6 +11,7 @@ import cupy
 import numpy as np
 
 from ufuse.backends import _launch
+from ufuse.backends.cupy import tiles
 from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.native import argument
 from ufuse.backends.cupy.refusal import DoesNotFit
@@ -178,7 +179,8 @@ class Kernel:
         operands = tuple(map(self._operand, range(len(self.plan.operands))))
         if self._is_map():
             results, few = tuple(self._results), (self._few, tile_of(self.plan))
-            return _launch.Kernel(operands, results, self._map_form, *few, TAKES_FEW)
+            sizes = *few, TAKES_FEW, tiles.WARPS
+            return _launch.Kernel(operands, results, self._map_form, *sizes)
         return _launch.Kernel(operands, len(self._results), self._record)
 
     def _operand(self, place: int) -> tuple[str, Any]:
@@ -234,13 +236,19 @@ class Kernel:
     def _tiled(self, walk: Walk, few: int) -> tuple[Form, int, tuple[Any, ...]]:
         """That in which threads take several elements of a row."""
         index = np.int64 if walk.wide else np.int32
-        parts = -(-walk.lengths[-1] // (WARP * few))
-        tiles = walk.elements // walk.lengths[-1] * parts
+        *above, length = walk.lengths
+        parts, rows = -(-length // (WARP * few)), walk.elements // length
+        rest, count = [length], parts
+        if above:
+            is_near = all(abs(one[-1]) <= tiles.NEAR for one in walk.steps)
+            deep = max(1, min(tiles.DEEP, rows * parts // tiles.WARPS)) if is_near else 1
+            pieces = -(-above[-1] // deep)
+            rest += [above[-1], deep, pieces, *above[1:-1]]
+            count *= rows // above[-1] * pieces
         columns = tuple(one[-1] if one[-1] in (0, 1) else VARYING for one in walk.steps)
-        rest = [tiles, parts, walk.lengths[-1], *walk.lengths[1:-1]]
         rest += [step for one in walk.steps for step in one]
         form = Form(len(walk.lengths), walk.wide, few, columns)
-        return form, tiles * WARP, tuple(map(index, rest))
+        return form, count * WARP, tuple(map(index, (count, parts, *rest)))
 
     def _walked(self, arrays: list[Any]) -> Iterator[Any]:
         """What the kernel steps through."""

@@ -1,8 +1,8 @@
 """Maps over arrays that do not lie alike: a thread takes several elements of a row, a warp's width apart.
 
-A warp's loads are of neighbouring elements then, several of them are under way at once, and where the row lies is
-computed once for all. Each element is computed as it is alone. The last part of a row begins where it ends with the
-row: what the part before it has, too, is computed twice and written once.
+A warp's loads are of neighbouring elements then, several of them are under way at once, and where they lie is computed
+once for all: so of large arrays a warp also goes down several rows. Each element is computed as it is alone. The last
+part of a row ends with it: what the part before has, too, is computed twice and written once.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ WARP = 32
 MOST = 4  # elements of a thread
 MOST_ARRAYS = 32  # of a kernel: C keeps two bits for the step of each
 MOST_REGISTERS = 64  # of a thread, for what it reads
+DEEP = 4  # rows that a warp goes down at most: those of more are gone from caches when the next warp comes by,
+WARPS = 1 << 14  # as long as there are so many warps,
+NEAR = 8  # and if the elements of a row are at most so far apart: else a cache has no room for them
 MOST_SEGMENTS = 100  # of a kernel: its values are in registers several times
 
 
@@ -37,22 +40,25 @@ def tile_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
     writer = TileWriter(plan, form, dialect)
     index, few = writer.index, form.few
     body = [line for segment in plan.segments for line in writer.segment(segment)]
+    element = [
+        *writer.loads(),
+        "#pragma unroll",
+        f"for (int k = 0; k < {few}; ++k) {{",
+        *(f"    {line}" for line in (*writer.places(), *body)),
+        f"    if (own + k * {WARP} >= begin) {{",
+        *(f"        {line}" for line in writer.stores()),
+        "    }",
+        "}",
+    ]
     lines = [
         f'extern "C" __global__ void {kernel_name(name)}({", ".join(writer.parameters())})',
         "{",
         f"    for ({index} tile = (({index})blockIdx.x * blockDim.x + threadIdx.x) / {WARP}; tile < n;",
         f"         tile += ({index})gridDim.x * (blockDim.x / {WARP})) {{",
-        f"        const {index} row = tile / parts, begin = (tile - row * parts) * {WARP * few};",
+        f"        const {index} above = tile / parts, begin = (tile - above * parts) * {WARP * few};",
         f"        const {index} own = min(begin, m - {WARP * few}) + threadIdx.x % {WARP};",
-        *(f"        {line}" for line in (*writer.row(), *writer.loads())),
-        "        #pragma unroll",
-        f"        for (int k = 0; k < {few}; ++k) {{",
-        f"            const {index} j = own + k * {WARP};",
-        *(f"            {line}" for line in (*writer.places(), *body)),
-        "            if (j >= begin) {",
-        *(f"                {line}" for line in writer.stores()),
-        "            }",
-        "        }",
+        *(f"        {line}" for line in (*writer.rows(), *writer.begins())),
+        *(f"        {line}" for line in writer.each_row(element)),
         "    }",
         "}",
     ]
@@ -60,37 +66,73 @@ def tile_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
 
 
 class TileWriter(Writer):
-    """Writes a map's parts; `a…` is what a thread reads, `b…` and `o…` are where a row begins."""
+    """Writes a map's parts; `a…` is what a thread reads of a row, `b…` and `o…` are where that is."""
 
     def __init__(self, plan: KernelPlan, form: Form, dialect: Dialect) -> None:
         super().__init__(plan, form, dialect)
         self.columns = dict(zip(self.walked, form.columns, strict=True))
 
     def _counts(self) -> Iterator[str]:
-        """How many tiles there are, how many a row has, how long a row is; the other axes' lengths."""
+        """How many tiles there are, parts of a row, elements of it; rows above one another, how many a warp has."""
         yield from (f"const {self.index} {name}" for name in ("n", "parts", "m"))
-        yield from (f"const {self.index} n{axis}" for axis in range(1, self.form.axes - 1))
+        if self.form.axes > 1:
+            yield from (f"const {self.index} {name}" for name in ("height", "deep", "pieces"))
+        yield from (f"const {self.index} n{axis}" for axis in range(1, self.form.axes - 2))
 
-    def row(self) -> Iterator[str]:
-        """Where the row begins in each array."""
-        axes = self.form.axes - 1
-        yield from self._indices("row", axes)
+    def rows(self) -> Iterator[str]:
+        """Which rows a warp goes down."""
+        if self.form.axes > 1:
+            yield f"const {self.index} outer = above / pieces;"
+            yield f"{self.index} y = (above - outer * pieces) * deep;"
+            yield f"const {self.index} end = min(y + deep, height);"
+            yield from self._indices("outer", self.form.axes - 2)
+
+    def begins(self) -> Iterator[str]:
+        """Where a thread's first element is in each array."""
+        axes = self.form.axes
         for place in self.walked:
             operand = self.plan.operands[place]
-            offset = " + ".join(f"i{axis} * s{place}_{axis}" for axis in range(axes)) or "0"
+            steps = [f"i{axis} * s{place}_{axis}" for axis in range(axes - 2)]
+            steps += [f"y * s{place}_{axes - 2}"] if axes > 1 else []
+            offset = " + ".join((*steps, *self._along(place, "own"))) or "0"
             if operand.axis is not None:
-                yield f"const {self.index} b{place} = {offset};"
+                yield f"{self.index} b{place} = {offset};"
             elif place in self.read or place in self.targets:
                 const = "" if place in self.targets else "const "
-                yield f"{const}{self.type_name(operand.dtype)}* const b{place} = p{place} + {offset};"
+                name = self.type_name(operand.dtype)
+                yield f"{const}{name}* b{place} = p{place} + ({offset});"
+        row = "(outer * height + y) * m + own" if axes > 1 else "own"
         for place, result in enumerate(self.plan.results):
             if result.how[0] != "into":
                 name = self.type_name(self.plan.dtype(result.value))
-                yield f"{name}* const o{place} = r{place} + row * m;"
+                yield f"{name}* o{place} = r{place} + ({row});"
 
-    def _at(self, place: int, j: str) -> str:
+    def each_row(self, element: list[str]) -> Iterator[str]:
+        """The rows, one behind the other."""
+        axes = self.form.axes
+        if axes == 1:
+            yield from element
+            return
+        yield "#pragma unroll 1"
+        yield "for (;;) {"
+        yield from (f"    {line}" for line in element)
+        yield "    if (++y == end) break;"
+        for place in self.walked:
+            if self.plan.operands[place].axis is not None or place in self.read | self.targets:
+                yield f"    b{place} += s{place}_{axes - 2};"
+        for place, result in enumerate(self.plan.results):
+            if result.how[0] != "into":
+                yield f"    o{place} += m;"
+        yield "}"
+
+    def _along(self, place: int, count: str) -> list[str]:
+        """So many elements on in a row."""
         step = self.columns[place]
-        return "0" if step == 0 else j if step == 1 else f"{j} * s{place}_{self.form.axes - 1}"
+        last = self.form.axes - 1
+        return [] if step == 0 else [count if step == 1 else f"{count} * s{place}_{last}"]
+
+    def _at(self, place: int) -> str:
+        return "".join(self._along(place, f"k * {WARP}")) or "0"
 
     def loads(self) -> Iterator[str]:
         """What is read at once."""
@@ -108,8 +150,7 @@ class TileWriter(Writer):
         if read:
             yield "#pragma unroll"
             yield f"for (int k = 0; k < {self.form.few}; ++k) {{"
-            yield f"    const {self.index} j = own + k * {WARP};"
-            yield from (f"    a{place}[k] = b{place}[{self._at(place, 'j')}];" for place in read)
+            yield from (f"    a{place}[k] = b{place}[{self._at(place)}];" for place in read)
             yield "}"
 
     def places(self) -> Iterator[str]:
@@ -117,7 +158,7 @@ class TileWriter(Writer):
         for place in self.walked:
             operand = self.plan.operands[place]
             if operand.axis is not None:
-                yield f"const {self.index} v{place} = b{place} + {self._at(place, 'j')};"
+                yield f"const {self.index} v{place} = b{place} + {self._at(place)};"
             elif place in self.read and self.columns[place] != 0:
                 yield f"const {self.type_name(operand.dtype)} v{place} = a{place}[k];"
 
@@ -126,6 +167,6 @@ class TileWriter(Writer):
         for place, result in enumerate(self.plan.results):
             if result.how[0] == "into":
                 target = result.how[1]
-                yield f"b{target}[{self._at(target, 'j')}] = v{result.value};"
+                yield f"b{target}[{self._at(target)}] = v{result.value};"
             else:
-                yield f"o{place}[j] = v{result.value};"
+                yield f"o{place}[k * {WARP}] = v{result.value};"

@@ -16,14 +16,20 @@ from .test_reductions import same
 
 RNG = np.random.default_rng(61)
 LENGTHS = (64, 65, 96, 127, 128, 129, 255, 257)  # of rows: so long ones are taken so
+SHAPES = (
+    *((4, length) for length in LENGTHS),
+    (67, 65),
+    (129, 130),
+)  # many rows are in blocks together
 
 
 @pytest.fixture(autouse=True, params=["from C", "from Python"])
 def _takes_few(host: Host, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Few elements are enough for threads to take several."""
-    from ufuse.backends.cupy import launch, native  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy import launch, native, tiles  # noqa: PLC0415  only where CuPy is
 
     monkeypatch.setattr(launch, "TAKES_FEW", 1)
+    monkeypatch.setattr(tiles, "WARPS", 7)
     if request.param == "from Python":
         monkeypatch.setattr(native, "why_not", lambda: "the test says so")
 
@@ -59,10 +65,11 @@ LAYOUTS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
     "one row": lambda x, y: (x, y[0]),
     "parts of rows": lambda x, y: (x[:, 1:], y[:, :-1]),
     "backwards": lambda x, y: (x[:, ::-1], y[::-1]),
-    "strides": lambda x, y: (x[::2], y[1::2] if len(y) % 2 == 0 else y[::2]),
+    "strides": lambda x, y: (x[::2], y[::-2]),
     "every second": lambda x, y: (x[:, : x.shape[1] // 2 * 2 : 2], y[:, 1::2]),
     "turned": lambda x, y: (x, y.reshape(y.shape[::-1]).T),
-    "three axes": lambda x, y: (x[:, None, :], y[:, 1:][:, :1]),
+    "three axes": lambda x, y: (x[:, None, :], y[:3, 1:][:, :1]),
+    "four axes": lambda x, y: (x[:4].reshape(2, 1, 2, -1), y[:2].reshape(1, 2, 1, -1)),
     "not aligned": lambda x, y: (x.ravel()[1:], y.ravel()[:-1]),
     "one of both": lambda x, y: (x.ravel()[1:], y.ravel()[:1]),
 }
@@ -73,17 +80,17 @@ LAYOUTS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
 def test_layouts(host: Host, name: str, dtype: str) -> None:
     """Rows of every length, with steps of every kind; what is written is read before."""
     compiled, written = ufuse.compile(mixed), ufuse.compile(in_place)
-    for length in LENGTHS:
-        x, y = (numbers(host, (4, length), dtype) for _ in range(2))
+    for shape in SHAPES:
+        x, y = (numbers(host, shape, dtype) for _ in range(2))
         one, other = LAYOUTS[name](x, y)
         compiled(one, other)
         for order in ORDERS:
             with host.driver.running(order):
-                assert all(map(same, compiled(one, other), mixed(one, other))), (length, order)
+                assert all(map(same, compiled(one, other), mixed(one, other))), (shape, order)
                 if np.broadcast_shapes(one.shape, other.shape) == one.shape:
                     (x1, y1), (x2, y2) = (LAYOUTS[name](x.copy(), y.copy()) for _ in range(2))
                     assert same(written(x1, y1), x1)
-                    assert same(x1.copy(), in_place(x2, y2).copy()), (length, order)
+                    assert same(x1.copy(), in_place(x2, y2).copy()), (shape, order)
     assert compiled.stats.hits
     assert not compiled.breaks + written.breaks
     assert tiles(host, mixed)

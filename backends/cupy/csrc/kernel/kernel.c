@@ -149,13 +149,18 @@ read_results(Kernel *self, PyObject *given)
 static PyObject *
 kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"operands", "results", "maker", "few", "tile", "takes_few", NULL};
+    static char *names[] = {"operands", "results",   "maker", "few",
+                            "tile",     "takes_few", "warps", NULL};
     PyObject *operands, *results, *maker;
     int few = 1, tile = 1;
-    Py_ssize_t takes_few = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|iin:Kernel", names, &PyTuple_Type,
-                                     &operands, &results, &maker, &few, &tile, &takes_few)) {
+    Py_ssize_t takes_few = 0, warps = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|iinn:Kernel", names, &PyTuple_Type,
+                                     &operands, &results, &maker, &few, &tile, &takes_few,
+                                     &warps)) {
         return NULL;
+    }
+    if (warps < 1) {
+        return PyErr_Format(PyExc_ValueError, "no number of warps: %zd", warps);
     }
     if (few < 1 || few > MOST_AT_ONCE || tile < 1 || tile > MOST_AT_ONCE) {
         return PyErr_Format(PyExc_ValueError, "no numbers of elements: %d, %d", few, tile);
@@ -168,6 +173,7 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->few = few;
     self->tile = tile;
     self->takes_few = takes_few;
+    self->warps = warps;
     if (read_operands(self, operands) < 0 || read_results(self, results) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -224,14 +230,15 @@ kernel_dealloc(Kernel *self)
 
 static PyType_Slot kernel_slots[] = {
     {Py_tp_doc,
-     "Kernel(operands, results, maker, few=1, tile=1, takes_few=0)\n--\n\n"
+     "Kernel(operands, results, maker, few=1, tile=1, takes_few=0, warps=1)\n--\n\n"
      "Operands are ('array', itemsize), ('number', dtype) or ('known', bytes); of a map also "
      "('table', (itemsize, axes)),\nan array that elements are picked from, and ('axis', (axis, "
      "behind)), along which it counts. A map has the dtypes "
      "of its results, and\nmaker(axes, wide, few, columns, device) gives a compiled form, with its "
      "address as `ptr`: of `takes_few` elements and more threads take `few` at once, or `tile` of "
      "a "
-     "row, along which arrays step as `columns` say. Others have how many results there are,\nand "
+     "row, along which arrays step as `columns` say,\nand of more than `warps` of them one goes "
+     "down several rows. Others have how many results there are,\nand "
      "maker(arrays, device) gives a record: "
      "((shape, dtype), ...), sizes of temporaries, and launches of\n(owner, address, blocks, "
      "threads, arguments), each argument a place among operands, results and temporaries, or "

@@ -109,6 +109,7 @@ typedef struct {
         *maker; /* of a map: form(axes, wide, few, columns, device); else: record(arrays, device) */
     int few, tile;        /* elements that a thread takes at once, or of a row, of at least */
     Py_ssize_t takes_few; /* so many in all */
+    Py_ssize_t warps;     /* more than so many go down several rows */
     int forms;
     MapForm *form;
     Record **record; /* by hash, or NULL */

@@ -3,6 +3,8 @@
 
 enum { BLOCK = 128, MOST_BLOCKS = 2147483647, LOAD = 16, WARP = 32 };
 
+enum { DEEP = 4, NEAR = 8 }; /* as tiles.py has them */
+
 /* As a view: an array of `length` elements, each of which is where it is, and of axes behind. */
 static DeviceView
 counted(Py_ssize_t length, int behind, Py_ssize_t *numbers)
@@ -191,11 +193,26 @@ columns_of(const Walk *walk, int arrays)
     return columns;
 }
 
+/* Whether the elements of a row are near one another in all arrays. */
+static bool
+is_near(const Walk *walk, int arrays)
+{
+    for (int i = 0; i < arrays; i++) {
+        Py_ssize_t step = walk->steps[i * MOST_AXES + last_axis(walk)];
+        if (step < -NEAR || step > NEAR) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* How a map is launched. */
 typedef struct {
     Form form;
     Py_ssize_t threads;
     Py_ssize_t parts; /* of a row, each for one warp */
+    Py_ssize_t deep,
+        pieces; /* rows that a warp goes down; how many such there are of the next axis */
 } Way;
 
 /* What `Kernel._way` of launch.py says, in C. */
@@ -217,14 +234,23 @@ way_of(const Kernel *self, const Walk *walk, const Cell *cells)
     while (few > 1 && length < (Py_ssize_t)few * WARP) {
         few /= 2;
     }
-    if (few > 1) {
-        way.form = (Form){.axes = last_axis(walk) + 1,
-                          .few = few,
-                          .wide = walk->wide,
-                          .columns = columns_of(walk, self->arrays)};
-        way.parts = length / (few * WARP) + (length % (few * WARP) != 0);
-        way.threads = walk->elements / length * way.parts * WARP;
+    if (few == 1) {
+        return way;
     }
+    int axes = last_axis(walk) + 1;
+    way.form = (Form){
+        .axes = axes, .few = few, .wide = walk->wide, .columns = columns_of(walk, self->arrays)};
+    Py_ssize_t rows = walk->elements / length, tiles;
+    way.parts = length / (few * WARP) + (length % (few * WARP) != 0);
+    tiles = rows * way.parts;
+    if (axes > 1) {
+        Py_ssize_t height = walk->lengths[axes - 2];
+        way.deep = is_near(walk, self->arrays) ? tiles / self->warps : 1;
+        way.deep = way.deep < 1 ? 1 : way.deep > DEEP ? DEEP : way.deep;
+        way.pieces = height / way.deep + (height % way.deep != 0);
+        tiles = rows / height * way.pieces * way.parts;
+    }
+    way.threads = tiles * WARP;
     return way;
 }
 
@@ -310,10 +336,16 @@ put_walk(const Walk *walk, const Way *way, int arrays, Cell *cells)
 {
     int count = 0, axes = way->form.axes, counted = axes;
     if (way->parts > 0) {
+        const Py_ssize_t *length = &walk->lengths[axes - 1];
         put_index(&cells[count++], way->threads / WARP, walk->wide);
         put_index(&cells[count++], way->parts, walk->wide);
-        counted--;
-        put_index(&cells[count++], walk->lengths[counted], walk->wide);
+        put_index(&cells[count++], length[0], walk->wide);
+        if (axes > 1) {
+            put_index(&cells[count++], length[-1], walk->wide);
+            put_index(&cells[count++], way->deep, walk->wide);
+            put_index(&cells[count++], way->pieces, walk->wide);
+        }
+        counted -= 2;
     }
     else {
         put_index(&cells[count++], walk->elements, walk->wide);
@@ -333,7 +365,7 @@ put_walk(const Walk *walk, const Way *way, int arrays, Cell *cells)
 static int
 most_of_walk(const Walk *walk, int arrays)
 {
-    return 3 + (arrays + 1) * (last_axis(walk) + 1);
+    return 6 + (arrays + 1) * (last_axis(walk) + 1);
 }
 
 /* Launch a map, behind its results. What views point to may be gone: it is not read. */
@@ -378,7 +410,7 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kerne
     DeviceView views[arrays + 1];
     Py_ssize_t items[arrays + 1], steps[(arrays + 1) * MOST_AXES];
     Py_ssize_t numbers[axes * 2 * MOST_AXES + 1], rows[2 * self->rows + 1];
-    Cell cells[places + (arrays + 1) * MOST_AXES + 3 + 2 * self->rows];
+    Cell cells[places + (arrays + 1) * MOST_AXES + 6 + 2 * self->rows];
     Walk walk = {.steps = steps};
     Given given = {.views = views, .items = items, .numbers = numbers, .rows = rows};
     if (read_operands(self, operands, given, cells) < 0 ||
