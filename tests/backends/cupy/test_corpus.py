@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.cupy_host import Host
+from tests.support.real_device import RealDevice
 from tests.support.restated import check_restated, restated, sending
 
 MODULES = (
@@ -22,6 +23,8 @@ DRAWN = (
 NOT_CUPYS = {"quantiles_that_change_or_fail", "array_of_a_list_in_itself", "e_loop_long"}
 # CuPy raises behind a wait; plain Python, which is left to say so, waits again.
 WAITS_AGAIN = {"statistics_that_warn_or_fail", "several_places"}
+# CuPy's `histogram` with weights adds by atomics: on a GPU the order, and so eager's own bits, differ from run to run.
+UNORDERED = {"statistics"}
 NOT_TRACED = {"e_vars"}  # it asks for its own frame
 CASES = [
     pytest.param(module, place, id=f"{module}-{row.function.__name__}")
@@ -43,6 +46,8 @@ def test_a_program_restated(host: Host, module: str, place: int) -> None:
     """At the first call, the second, after a retrace, and as at first."""
     programs = programs_of(module, host.cupy)
     row = programs.rows[place]
+    if row.function.__name__ in UNORDERED and isinstance(host, RealDevice):
+        pytest.skip("eager CuPy itself adds in another order in each run")
     make = sending(row.make_args, host.cupy)
     again = row.function.__name__ in WAITS_AGAIN
     compiled = check_restated(

@@ -10,6 +10,7 @@ import pytest
 
 import ufuse
 from tests.support.cupy_host import Host
+from tests.support.real_device import RealDevice
 from tests.support.restated import check_restated
 from tests.support.unlimited import lift_limits
 
@@ -26,11 +27,15 @@ ENDING = frozenset(
     """choose as_strided sliding fortran order_f arange_float zeros_order number_type sum_out lexsort cross
     group_means""".split()
 )
+# CuPy's `bincount` with weights adds by atomics: on a GPU the order, and so eager's own bits, differ from run to run.
+UNORDERED = frozenset({"bincount_minlength", "group_means"})
 
 
 @pytest.mark.parametrize("name", sorted(set(everyday.FUNCTIONS) - LIBRARIES))
 def test_everyday_code(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As eager CuPy: first and second call, after a retrace, with arrays in other memory."""
+    if name in UNORDERED and isinstance(host, RealDevice):
+        pytest.skip("eager CuPy itself adds in another order in each run")
     monkeypatch.setattr(everyday, "cp", host.cupy)
     lift_limits(monkeypatch)
     function = everyday.FUNCTIONS[name]

@@ -46,18 +46,20 @@ def check_in_every_order(host: Host, compiled: Any, function: Any, *arguments: A
             assert all(map(same, compiled(*arguments), wanted)), order
 
 
+@pytest.mark.parametrize("shape", [(None, 3), (3, None), (None,), (None, 1), (1, None)])
 @pytest.mark.parametrize("dtype", "fdibF")
-def test_columns_of_every_size(host: Host, dtype: str) -> None:
-    """Few and many results, of few and many elements, in one kernel."""
+def test_columns_of_every_size(host: Host, dtype: str, shape: tuple[int | None, ...]) -> None:
+    """Few and many results, of few and many elements (None: each size), in one kernel."""
     compiled = ufuse.compile(columns)
     for size in SIZES[1:]:
-        for shape in ((size, 3), (3, size), (size,), (size, 1), (1, size)):
-            x, y = (host.cupy.asarray(values(shape, dtype)) for _ in range(2))
-            check_in_every_order(host, compiled, columns, x, y)
+        lengths = tuple(one or size for one in shape)
+        x, y = (host.cupy.asarray(values(lengths, dtype)) for _ in range(2))
+        check_in_every_order(host, compiled, columns, x, y)
     assert compiled.stats.hits
     assert not compiled.breaks
-    assert launched(host, compiled, x, y) == 1
-    assert source_of(compiled).count("__global__") == 1
+    if len(shape) > 1 or dtype in "fdF":  # all of whole numbers is folded in any order (folds.py)
+        assert launched(host, compiled, x, y) == 1
+        assert source_of(compiled).count("__global__") == 1
 
 
 @pytest.mark.parametrize("name", "sum prod max min any all mean argmax argmin".split())
