@@ -55,7 +55,7 @@ def missing(names: list[str]) -> list[str]:
 
 def at_once() -> list[str]:
     """Run tests on several cores, where that can be had: most of their time goes to compilers."""
-    workers = min(12, os.cpu_count() or 1)
+    workers = min(15, os.cpu_count() or 1)
     has_workers = workers > 1 and importlib.util.find_spec("xdist") is not None
     return ["-p", "xdist", "-n", str(workers), "--dist", "worksteal"] if has_workers else []
 

@@ -47,7 +47,11 @@ WIDTHS = (
     (8192,            512),
 )
 # fmt: on
-WIDEST = 512
+WIDEST, FEW_ROWS, ALONE = (
+    512,
+    256,
+    1024,
+)  # of longer rows, and where so few of them leave most of a device idle
 
 
 class TotalKernel(Kernel):
@@ -123,6 +127,8 @@ class RowKernel(Kernel):
         lengths, outer = collapsed(shape[:-1], [one[:-1] for one in steps])
         columns = tuple(one[-1] if one[-1] in (0, 1) else VARYING for one in steps)
         threads, items = _width(length)
+        if not items and rows < FEW_ROWS:
+            threads = ALONE
         group = min(items or MOST, group_of(self.plan))
         form = RowForm(threads, items, group, threads * items == length, len(lengths), columns)
         rest = [rows, length, *lengths[1:]]

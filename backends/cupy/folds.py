@@ -35,6 +35,7 @@ COMBINED = {
 AT_ONCE = {"maximum": "max.NaN.f32", "minimum": "min.NaN.f32"}
 NEEDS_ONE = frozenset(("maximum", "minimum"))  # those that nothing has no result for
 KINDS = ("reduce", "total")
+AGAIN = 2  # groups that a thread has under way of a row that is read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,12 +452,12 @@ class RowWriter(FoldWriter):
     def _walk(self, body: list[str], stores: list[Store]) -> Iterator[str]:
         """Every element: all that a thread reads of a row is on its way before it computes."""
         threads, group = self.rows.threads, self.rows.group
-        groups = max(1, self.rows.items // group)
+        groups = self.rows.items // group or AGAIN
         index, begin = ("int", "") if self.rows.items else ("long long", "begin + ")
         each = ["#pragma unroll", f"for (int g = 0; g < {groups}; ++g) {{"]
         each.append(f"    const {index} at = {begin}(lane + g * {threads}) * {group};")
         if not self.rows.items:
-            yield f"for (long long begin = 0; begin < count; begin += {threads * group}) {{"
+            yield f"for (long long begin = 0; begin < count; begin += {threads * group * groups}) {{"
         for place in self.loaded:
             if place not in self.crossing:
                 yield f"{self.type_name(self.plan.dtype(place))} l{place}[{groups * group}];"

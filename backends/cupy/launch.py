@@ -24,7 +24,7 @@ from ufuse.backends.cupy.text import (
     kernel_name,
     kernel_text,
 )
-from ufuse.backends.cupy.tiles import WARP, tile_of, tile_text
+from ufuse.backends.cupy.tiles import WARP, spread_text, tile_of, tile_text
 from ufuse.backends.cupy.vectors import BYTES, few_of, vector_text
 from ufuse.backends.planning.kernels import KernelPlan
 
@@ -215,8 +215,9 @@ class Kernel:
             return Record(results, (), ())
         form, threads, rest = self._way(walk, packs)
         places = range(len(self.plan.operands) + len(results))
+        block = tiles.BLOCK if form.columns else BLOCK
         launch = Launch(
-            self._form(form, device), min(-(-threads // BLOCK), MOST_BLOCKS), min(threads, BLOCK),
+            self._form(form, device), min(-(-threads // block), MOST_BLOCKS), min(threads, block),
             (*places, *rest, *self._rows(arrays)),
         )  # fmt: skip
         return Record(results, (), (launch,))
@@ -228,10 +229,15 @@ class Kernel:
         if walk.flat and packs:
             form = replace(walk.form, few=self._few)
             return form, -(-walk.elements // self._few), walk.rest
-        few = tile_of(self.plan)
+        most = few = tile_of(self.plan)
         while few > 1 and walk.lengths[-1] < WARP * few:
             few //= 2
-        return self._tiled(walk, few) if few > 1 else (walk.form, walk.elements, walk.rest)
+        if few > 1:
+            return self._tiled(walk, few)
+        if most > 1 and walk.elements >= WARP * most:
+            threads = -(-walk.elements // (WARP * most)) * WARP
+            return replace(walk.form, few=most), threads, walk.rest
+        return walk.form, walk.elements, walk.rest
 
     def _tiled(self, walk: Walk, few: int) -> tuple[Form, int, tuple[Any, ...]]:
         """That in which threads take several elements of a row."""
@@ -243,12 +249,14 @@ class Kernel:
             is_near = all(abs(one[-1]) <= tiles.NEAR for one in walk.steps)
             deep = max(1, min(tiles.DEEP, rows * parts // tiles.WARPS)) if is_near else 1
             pieces = -(-above[-1] // deep)
-            rest += [above[-1], deep, pieces, *above[1:-1]]
-            count *= rows // above[-1] * pieces
+            down = rows // above[-1] * pieces
+            first = parts if is_near else down
+            rest += [first, int(not is_near), above[-1], deep, pieces, *above[1:-1]]
+            count *= down
         columns = tuple(one[-1] if one[-1] in (0, 1) else VARYING for one in walk.steps)
         rest += [step for one in walk.steps for step in one]
         form = Form(len(walk.lengths), walk.wide, few, columns)
-        return form, count * WARP, tuple(map(index, (count, parts, *rest)))
+        return form, count * WARP, tuple(map(index, (count, *rest)))
 
     def _walked(self, arrays: list[Any]) -> Iterator[Any]:
         """What the kernel steps through."""
@@ -283,7 +291,11 @@ class Kernel:
 
     def _compiled(self, form: Any) -> Any:
         """The function of a form."""
-        written = tile_text if form.columns else vector_text if form.few > 1 else kernel_text
+        written = (
+            tile_text if form.columns
+            else kernel_text if form.few == 1
+            else spread_text if form.axes else vector_text
+        )  # fmt: skip
         text = written(self.plan, self.name, form, self.dialect)
         return compiled(text, self.dialect).get_function(kernel_name(self.name))
 

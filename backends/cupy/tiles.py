@@ -1,8 +1,9 @@
-"""Maps over arrays that do not lie alike: a thread takes several elements of a row, a warp's width apart.
+"""Maps over arrays that do not lie alike: a thread takes several elements, a warp's width apart.
 
-A warp's loads are of neighbouring elements then, several of them are under way at once, and where they lie is computed
-once for all: so of large arrays a warp also goes down several rows. Each element is computed as it is alone. The last
-part of a row ends with it: what the part before has, too, is computed twice and written once.
+A warp's loads are of neighbouring elements then, and several of them are under way at once. Along rows that are long
+enough where they lie is computed once for all, so of large arrays a warp also goes down several rows; neighbouring
+warps have neighbouring parts of a row, or of rows where arrays are turned. Each element is computed as it is alone.
+The last elements are taken with those before them, which are computed twice then and written once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ufuse.backends.cupy.text import Dialect, Form, Writer, kernel_name, walked
 from ufuse.backends.planning.kernels import KernelPlan
 
 WARP = 32
+BLOCK = 256  # threads along rows: eight of them share what a cache reads of a turned array
 MOST = 4  # elements of a thread
 MOST_ARRAYS = 32  # of a kernel: C keeps two bits for the step of each
 MOST_REGISTERS = 64  # of a thread, for what it reads
@@ -55,7 +57,8 @@ def tile_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
         "{",
         f"    for ({index} tile = (({index})blockIdx.x * blockDim.x + threadIdx.x) / {WARP}; tile < n;",
         f"         tile += ({index})gridDim.x * (blockDim.x / {WARP})) {{",
-        f"        const {index} above = tile / parts, begin = (tile - above * parts) * {WARP * few};",
+        *(f"        {line}" for line in writer.part()),
+        f"        const {index} begin = part * {WARP * few};",
         f"        const {index} own = min(begin, m - {WARP * few}) + threadIdx.x % {WARP};",
         *(f"        {line}" for line in (*writer.rows(), *writer.begins())),
         *(f"        {line}" for line in writer.each_row(element)),
@@ -73,11 +76,22 @@ class TileWriter(Writer):
         self.columns = dict(zip(self.walked, form.columns, strict=True))
 
     def _counts(self) -> Iterator[str]:
-        """How many tiles there are, parts of a row, elements of it; rows above one another, how many a warp has."""
-        yield from (f"const {self.index} {name}" for name in ("n", "parts", "m"))
-        if self.form.axes > 1:
-            yield from (f"const {self.index} {name}" for name in ("height", "deep", "pieces"))
+        """How many tiles there are, elements of a row; how many tiles are counted first, of a row or down."""
+        names = ["n", "m"]
+        if (
+            self.form.axes > 1
+        ):  # the rows above one another, how many a warp has, and what that makes
+            names += ["first", "down", "height", "deep", "pieces"]
+        yield from (f"const {self.index} {name}" for name in names)
         yield from (f"const {self.index} n{axis}" for axis in range(1, self.form.axes - 2))
+
+    def part(self) -> Iterator[str]:
+        """Which part of a row a warp has, and which rows."""
+        if self.form.axes > 1:
+            yield f"const {self.index} slow = tile / first, fast = tile - slow * first;"
+            yield f"const {self.index} above = down ? fast : slow, part = down ? slow : fast;"
+        else:
+            yield f"const {self.index} part = tile;"
 
     def rows(self) -> Iterator[str]:
         """Which rows a warp goes down."""
@@ -170,3 +184,67 @@ class TileWriter(Writer):
                 yield f"b{target}[{self._at(target)}] = v{result.value};"
             else:
                 yield f"o{place}[k * {WARP}] = v{result.value};"
+
+
+def spread_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
+    """The CUDA C++ of a map whose threads take several elements, of whichever rows."""
+    writer = SpreadWriter(plan, form, dialect)
+    index, few = writer.index, form.few
+    body = [line for segment in plan.segments for line in writer.segment(segment)]
+    each = [
+        "#pragma unroll",
+        f"for (int k = 0; k < {few}; ++k) {{",
+        f"    const {index} i = own + k * {WARP};",
+    ]
+    lines = [
+        f'extern "C" __global__ void {kernel_name(name)}({", ".join(writer.parameters())})',
+        "{",
+        f"    const {index} tiles = n / {WARP * few} + (n % {WARP * few} != 0);",
+        f"    for ({index} tile = (({index})blockIdx.x * blockDim.x + threadIdx.x) / {WARP}; tile < tiles;",
+        f"         tile += ({index})gridDim.x * (blockDim.x / {WARP})) {{",
+        f"        const {index} begin = tile * {WARP * few};",
+        f"        const {index} own = min(begin, n - {WARP * few}) + threadIdx.x % {WARP};",
+        *(f"        {line}" for line in (*writer.room(), *each)),
+        *(f"            {line}" for line in writer.loads()),
+        "        }",
+        *(f"        {line}" for line in each),
+        *(f"            {line}" for line in (*writer.places(), *body)),
+        "            if (i >= begin) {",
+        *(f"                {line}" for line in writer.stores()),
+        "            }",
+        "        }",
+        "    }",
+        "}",
+    ]
+    return writer.headed(lines)
+
+
+class SpreadWriter(Writer):
+    """Writes a map's parts; `a…` is what a thread reads."""
+
+    def _reads(self) -> list[int]:
+        operands = self.plan.operands
+        return [
+            place for place in self.walked if operands[place].axis is None and place in self.read
+        ]
+
+    def room(self) -> Iterator[str]:
+        """For what is read at once."""
+        for place in self._reads():
+            name = self.type_name(self.plan.operands[place].dtype)
+            yield f"{name} a{place}[{self.form.few}];"
+
+    def loads(self) -> Iterator[str]:
+        """An element of each array."""
+        yield from self._indices("i", self.form.axes)
+        yield from (f"a{place}[k] = p{place}[{self._offset(place)}];" for place in self._reads())
+
+    def places(self) -> Iterator[str]:
+        """The elements of the operands."""
+        yield from self._indices("i", self.form.axes)
+        for place in self.walked:
+            operand = self.plan.operands[place]
+            if operand.axis is not None:
+                yield f"const {self.index} v{place} = {self._offset(place)};"
+            elif place in self.read:
+                yield f"const {self.type_name(operand.dtype)} v{place} = a{place}[k];"

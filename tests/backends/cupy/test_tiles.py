@@ -38,7 +38,7 @@ def tiles(host: Host, function: Callable[..., Any]) -> list[str]:
     """The kernels of a function in which threads take elements of rows."""
     name = f" ufuse_{function.__name__}("
     found = [text.source for text in host.compiler.texts.values() if name in text.source]
-    return [source for source in found if "tile < n" in source]
+    return [source for source in found if "tile <" in source]
 
 
 def mixed(x: Any, y: Any) -> Any:
@@ -116,7 +116,8 @@ def test_places_and_counted_axes(host: Host) -> None:
 
 
 def test_which_maps_take_rows(host: Host) -> None:
-    """Rows that would leave most of a warp idle are taken element by element; so are maps that read very much."""
+    """Elements of short rows are taken along all of them; maps that read very much take them one by one."""
+    cp = host.cupy
     from ufuse.backends.cupy.rules import plan_of  # noqa: PLC0415  only where CuPy is
     from ufuse.backends.cupy.tiles import tile_of  # noqa: PLC0415  the same
 
@@ -124,11 +125,25 @@ def test_which_maps_take_rows(host: Host) -> None:
         return x * y[:, :1]
 
     compiled = ufuse.compile(of_short_rows)
-    for length in (1, 3, 33, 63):
-        x = numbers(host, (9, length), "f")
-        for _ in range(2):
-            assert same(compiled(x, x), of_short_rows(x, x))
-    assert not tiles(host, of_short_rows)
+    for rows, length in ((9, 1), (9, 3), (41, 3), (64, 2), (9, 33), (43, 3), (9, 63)):
+        x = numbers(host, (rows, length), "f")
+        for one in (x, x[::-1, ::-1]):
+            for order in ORDERS:
+                with host.driver.running(order):
+                    assert same(compiled(one, x), of_short_rows(one, x)), (rows, length, order)
+    found = tiles(host, of_short_rows)
+    assert found
+    assert all("own" in one and "first" not in one for one in found)
+
+    def written(x: Any, y: Any) -> Any:
+        x += y[:, :1] * cp.arange(x.shape[1])
+        return x
+
+    compiled = ufuse.compile(written)
+    for _ in range(3):
+        x, y = (numbers(host, (50, 7), "d") for _ in range(2))
+        plain = x.copy()
+        assert same(compiled(x, y), written(plain, y))
 
     def taken(count: int, dtype: str) -> int:
         names = [f"x{number}" for number in range(count)]

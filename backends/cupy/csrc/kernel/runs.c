@@ -3,7 +3,7 @@
 
 enum { BLOCK = 128, MOST_BLOCKS = 2147483647, LOAD = 16, WARP = 32 };
 
-enum { DEEP = 4, NEAR = 8 }; /* as tiles.py has them */
+enum { TILED_BLOCK = 256, DEEP = 4, NEAR = 8 }; /* as tiles.py has them */
 
 /* As a view: an array of `length` elements, each of which is where it is, and of axes behind. */
 static DeviceView
@@ -209,17 +209,43 @@ is_near(const Walk *walk, int arrays)
 /* How a map is launched. */
 typedef struct {
     Form form;
+    int block; /* threads of one */
     Py_ssize_t threads;
-    Py_ssize_t parts; /* of a row, each for one warp */
-    Py_ssize_t deep,
-        pieces; /* rows that a warp goes down; how many such there are of the next axis */
+    Py_ssize_t
+        first; /* how many warps are counted first: of a row, or down where arrays are turned */
+    bool down;
+    Py_ssize_t deep;   /* rows that a warp goes down */
+    Py_ssize_t pieces; /* how many such there are along the axis of rows */
 } Way;
+
+/* What `Kernel._tiled` of launch.py says, in C: threads take `few` elements of rows. */
+static void
+put_rows(const Kernel *self, const Walk *walk, int few, Way *way)
+{
+    int axes = last_axis(walk) + 1;
+    Py_ssize_t length = walk->lengths[axes - 1], rows = walk->elements / length;
+    Py_ssize_t parts = length / (few * WARP) + (length % (few * WARP) != 0), down = 1;
+    way->form = (Form){
+        .axes = axes, .few = few, .wide = walk->wide, .columns = columns_of(walk, self->arrays)};
+    if (axes > 1) {
+        Py_ssize_t height = walk->lengths[axes - 2];
+        way->down = !is_near(walk, self->arrays);
+        way->deep = way->down ? 1 : rows * parts / self->warps;
+        way->deep = way->deep < 1 ? 1 : way->deep > DEEP ? DEEP : way->deep;
+        way->pieces = height / way->deep + (height % way->deep != 0);
+        down = rows / height * way->pieces;
+        way->first = way->down ? down : parts;
+    }
+    way->threads = down * parts * WARP;
+    way->block = TILED_BLOCK;
+}
 
 /* What `Kernel._way` of launch.py says, in C. */
 static Way
 way_of(const Kernel *self, const Walk *walk, const Cell *cells)
 {
     Way way = {.form = {.axes = walk->axes, .few = 1, .wide = walk->wide},
+               .block = BLOCK,
                .threads = walk->elements};
     if (walk->elements < self->takes_few) {
         return way;
@@ -230,27 +256,18 @@ way_of(const Kernel *self, const Walk *walk, const Cell *cells)
         return way;
     }
     Py_ssize_t length = walk->lengths[last_axis(walk)];
-    int few = self->arrays <= MOST_COLUMNS ? self->tile : 1;
+    int most = self->arrays <= MOST_COLUMNS ? self->tile : 1, few = most;
     while (few > 1 && length < (Py_ssize_t)few * WARP) {
         few /= 2;
     }
-    if (few == 1) {
-        return way;
+    if (few > 1) {
+        put_rows(self, walk, few, &way);
     }
-    int axes = last_axis(walk) + 1;
-    way.form = (Form){
-        .axes = axes, .few = few, .wide = walk->wide, .columns = columns_of(walk, self->arrays)};
-    Py_ssize_t rows = walk->elements / length, tiles;
-    way.parts = length / (few * WARP) + (length % (few * WARP) != 0);
-    tiles = rows * way.parts;
-    if (axes > 1) {
-        Py_ssize_t height = walk->lengths[axes - 2];
-        way.deep = is_near(walk, self->arrays) ? tiles / self->warps : 1;
-        way.deep = way.deep < 1 ? 1 : way.deep > DEEP ? DEEP : way.deep;
-        way.pieces = height / way.deep + (height % way.deep != 0);
-        tiles = rows / height * way.pieces * way.parts;
+    else if (most > 1 && walk->elements >= (Py_ssize_t)most * WARP) {
+        Py_ssize_t taken = (Py_ssize_t)most * WARP;
+        way.form.few = most;
+        way.threads = (walk->elements / taken + (walk->elements % taken != 0)) * WARP;
     }
-    way.threads = tiles * WARP;
     return way;
 }
 
@@ -335,12 +352,13 @@ static int
 put_walk(const Walk *walk, const Way *way, int arrays, Cell *cells)
 {
     int count = 0, axes = way->form.axes, counted = axes;
-    if (way->parts > 0) {
+    if (way->form.columns != 0) {
         const Py_ssize_t *length = &walk->lengths[axes - 1];
         put_index(&cells[count++], way->threads / WARP, walk->wide);
-        put_index(&cells[count++], way->parts, walk->wide);
         put_index(&cells[count++], length[0], walk->wide);
         if (axes > 1) {
+            put_index(&cells[count++], way->first, walk->wide);
+            put_index(&cells[count++], way->down, walk->wide);
             put_index(&cells[count++], length[-1], walk->wide);
             put_index(&cells[count++], way->deep, walk->wide);
             put_index(&cells[count++], way->pieces, walk->wide);
@@ -365,7 +383,7 @@ put_walk(const Walk *walk, const Way *way, int arrays, Cell *cells)
 static int
 most_of_walk(const Walk *walk, int arrays)
 {
-    return 6 + (arrays + 1) * (last_axis(walk) + 1);
+    return 7 + (arrays + 1) * (last_axis(walk) + 1);
 }
 
 /* Launch a map, behind its results. What views point to may be gone: it is not read. */
@@ -382,9 +400,9 @@ launch_map(Kernel *self, const Walk *walk, const Py_ssize_t *rows, Cell *cells, 
     for (int i = 0; i < count; i++) {
         arguments[i] = &cells[i];
     }
-    Py_ssize_t blocks = (way.threads + (BLOCK - 1)) / BLOCK;
+    Py_ssize_t blocks = (way.threads + (way.block - 1)) / way.block;
     Grid grid = {.blocks = blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS,
-                 .threads = way.threads < BLOCK ? (unsigned)way.threads : BLOCK};
+                 .threads = (unsigned)(way.threads < way.block ? way.threads : way.block)};
     if (function_of(self, &way.form, run->device, &grid.function) < 0) {
         return -1;
     }
@@ -410,7 +428,7 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kerne
     DeviceView views[arrays + 1];
     Py_ssize_t items[arrays + 1], steps[(arrays + 1) * MOST_AXES];
     Py_ssize_t numbers[axes * 2 * MOST_AXES + 1], rows[2 * self->rows + 1];
-    Cell cells[places + (arrays + 1) * MOST_AXES + 6 + 2 * self->rows];
+    Cell cells[places + (arrays + 1) * MOST_AXES + 7 + 2 * self->rows];
     Walk walk = {.steps = steps};
     Given given = {.views = views, .items = items, .numbers = numbers, .rows = rows};
     if (read_operands(self, operands, given, cells) < 0 ||
