@@ -16,7 +16,7 @@ from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.native import argument
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import (
-    VARYING,
+    FAR,
     Dialect,
     Form,
     axes_of,
@@ -215,7 +215,7 @@ class Kernel:
             return Record(results, (), ())
         form, threads, rest = self._way(walk, packs)
         places = range(len(self.plan.operands) + len(results))
-        block = tiles.BLOCK if form.columns else BLOCK
+        block = tiles.FAR_BLOCK if FAR in form.columns else BLOCK
         launch = Launch(
             self._form(form, device), min(-(-threads // block), MOST_BLOCKS), min(threads, block),
             (*places, *rest, *self._rows(arrays)),
@@ -244,16 +244,16 @@ class Kernel:
         index = np.int64 if walk.wide else np.int32
         *above, length = walk.lengths
         parts, rows = -(-length // (WARP * few)), walk.elements // length
+        columns = tiles.columns_of(one[-1] for one in walk.steps)
         rest, count = [length], parts
-        if above:
-            is_near = all(abs(one[-1]) <= tiles.NEAR for one in walk.steps)
-            deep = max(1, min(tiles.DEEP, rows * parts // tiles.WARPS)) if is_near else 1
+        if above and FAR in columns:
+            count *= rows
+            rest += [above[-1], rows, *above[1:-1]]
+        elif above:
+            deep = max(1, min(tiles.DEEP, rows * parts // tiles.WARPS))
             pieces = -(-above[-1] // deep)
-            down = rows // above[-1] * pieces
-            first = parts if is_near else down
-            rest += [first, int(not is_near), above[-1], deep, pieces, *above[1:-1]]
-            count *= down
-        columns = tuple(one[-1] if one[-1] in (0, 1) else VARYING for one in walk.steps)
+            count *= rows // above[-1] * pieces
+            rest += [above[-1], parts, deep, pieces, *above[1:-1]]
         rest += [step for one in walk.steps for step in one]
         form = Form(len(walk.lengths), walk.wide, few, columns)
         return form, count * WARP, tuple(map(index, (count, *rest)))

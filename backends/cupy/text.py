@@ -41,7 +41,7 @@ ROUNDED = frozenset(
 )  # of real numbers: as IEEE has it
 
 
-VARYING = -1  # of a step: known at the launch only
+VARYING, FAR = -1, -2  # of a step: known at the launch only; so is one to another part of memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Form:
     """How a kernel walks: over `axes` axes, or (0) elements that lie alike in all arrays; `wide`: 64-bit indices.
 
     `few`: how many elements a thread takes at once (vectors.py); with `columns` of a row (tiles.py): the step along it
-    of each array that is walked over if it is 0 or 1, else VARYING.
+    of each array that is walked over if it is 0 or 1, else VARYING or FAR.
     """
 
     axes: int

@@ -9,19 +9,21 @@ The last elements are taken with those before them, which are computed twice the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from ufuse.backends.cupy.text import Dialect, Form, Writer, kernel_name, walked
+from ufuse.backends.cupy.text import FAR, VARYING, Dialect, Form, Writer, kernel_name, walked
 from ufuse.backends.planning.kernels import KernelPlan
 
 WARP = 32
-BLOCK = 256  # threads along rows: eight of them share what a cache reads of a turned array
+FAR_BLOCK = (
+    256  # threads where rows are far apart: each of its warps has one, which a cache reads together
+)
 MOST = 4  # elements of a thread
-MOST_ARRAYS = 32  # of a kernel: C keeps two bits for the step of each
+MOST_ARRAYS = 31  # of a kernel: C keeps two bits of 63 for the step of each
 MOST_REGISTERS = 64  # of a thread, for what it reads
 DEEP = 4  # rows that a warp goes down at most: those of more are gone from caches when the next warp comes by,
 WARPS = 1 << 14  # as long as there are so many warps,
-NEAR = 8  # and if the elements of a row are at most so far apart: else a cache has no room for them
+NEAR = 8  # and if the elements of a row are at most so far apart: else it is the rows that are near one another
 MOST_SEGMENTS = 100  # of a kernel: its values are in registers several times
 
 
@@ -35,6 +37,13 @@ def tile_of(plan: KernelPlan) -> int:
         math.ceil(plan.operands[place].dtype.itemsize / 4) for place in arrays if place in read
     )
     return next((few for few in (MOST, MOST // 2) if words * few <= MOST_REGISTERS), 1)
+
+
+def columns_of(steps: Iterable[int]) -> tuple[int, ...]:
+    """What a kernel is written for of the steps along a row."""
+    return tuple(
+        step if step in (0, 1) else VARYING if abs(step) <= NEAR else FAR for step in steps
+    )
 
 
 def tile_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
@@ -60,7 +69,7 @@ def tile_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
         *(f"        {line}" for line in writer.part()),
         f"        const {index} begin = part * {WARP * few};",
         f"        const {index} own = min(begin, m - {WARP * few}) + threadIdx.x % {WARP};",
-        *(f"        {line}" for line in (*writer.rows(), *writer.begins())),
+        *(f"        {line}" for line in writer.begins()),
         *(f"        {line}" for line in writer.each_row(element)),
         "    }",
         "}",
@@ -74,32 +83,30 @@ class TileWriter(Writer):
     def __init__(self, plan: KernelPlan, form: Form, dialect: Dialect) -> None:
         super().__init__(plan, form, dialect)
         self.columns = dict(zip(self.walked, form.columns, strict=True))
+        self.is_far = FAR in form.columns
 
     def _counts(self) -> Iterator[str]:
-        """How many tiles there are, elements of a row; how many tiles are counted first, of a row or down."""
+        """How many tiles there are, elements of a row; rows one below the other, and how tiles are counted."""
         names = ["n", "m"]
-        if (
-            self.form.axes > 1
-        ):  # the rows above one another, how many a warp has, and what that makes
-            names += ["first", "down", "height", "deep", "pieces"]
+        if self.form.axes > 1:
+            names += ["height", "down"] if self.is_far else ["height", "parts", "deep", "pieces"]
         yield from (f"const {self.index} {name}" for name in names)
         yield from (f"const {self.index} n{axis}" for axis in range(1, self.form.axes - 2))
 
     def part(self) -> Iterator[str]:
         """Which part of a row a warp has, and which rows."""
-        if self.form.axes > 1:
-            yield f"const {self.index} slow = tile / first, fast = tile - slow * first;"
-            yield f"const {self.index} above = down ? fast : slow, part = down ? slow : fast;"
-        else:
+        if self.form.axes == 1:
             yield f"const {self.index} part = tile;"
-
-    def rows(self) -> Iterator[str]:
-        """Which rows a warp goes down."""
-        if self.form.axes > 1:
+            return
+        if self.is_far:
+            yield f"const {self.index} part = tile / down, above = tile - part * down;"
+            yield f"const {self.index} outer = above / height, y = above - outer * height;"
+        else:
+            yield f"const {self.index} above = tile / parts, part = tile - above * parts;"
             yield f"const {self.index} outer = above / pieces;"
             yield f"{self.index} y = (above - outer * pieces) * deep;"
             yield f"const {self.index} end = min(y + deep, height);"
-            yield from self._indices("outer", self.form.axes - 2)
+        yield from self._indices("outer", self.form.axes - 2)
 
     def begins(self) -> Iterator[str]:
         """Where a thread's first element is in each array."""
@@ -124,7 +131,7 @@ class TileWriter(Writer):
     def each_row(self, element: list[str]) -> Iterator[str]:
         """The rows, one behind the other."""
         axes = self.form.axes
-        if axes == 1:
+        if axes == 1 or self.is_far:
             yield from element
             return
         yield "#pragma unroll 1"

@@ -133,7 +133,7 @@ def test_which_maps_take_rows(host: Host) -> None:
                     assert same(compiled(one, x), of_short_rows(one, x)), (rows, length, order)
     found = tiles(host, of_short_rows)
     assert found
-    assert all("own" in one and "first" not in one for one in found)
+    assert all("own" in one and "part" not in one for one in found)
 
     def written(x: Any, y: Any) -> Any:
         x += y[:, :1] * cp.arange(x.shape[1])

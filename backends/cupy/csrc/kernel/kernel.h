@@ -77,9 +77,8 @@ typedef struct {
 } Operand;
 
 /*
- * How a map's threads walk: each takes `few` elements at once, which lie alike in all arrays, or,
- * with `columns`, those of a row. Columns are two bits for each array's step along it: 1 for none,
- * 2 for one element, 3 for another.
+ * How a map's threads walk: each takes `few` elements at once, or, with `columns`, of a row.
+ * Columns say of each array which step it has along that, in two bits, and of none is 0.
  */
 typedef struct {
     int axes, few;
@@ -87,7 +86,9 @@ typedef struct {
     uint64_t columns;
 } Form;
 
-enum { COLUMN_BITS = 2, MOST_COLUMNS = 64 / COLUMN_BITS };
+typedef enum { COLUMN_NONE, COLUMN_ONE, COLUMN_NEAR, COLUMN_FAR } Column;
+
+enum { COLUMN_BITS = 2, MOST_COLUMNS = 31 };
 
 /* A compiled form of a map. */
 typedef struct {

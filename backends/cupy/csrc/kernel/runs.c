@@ -3,7 +3,7 @@
 
 enum { BLOCK = 128, MOST_BLOCKS = 2147483647, LOAD = 16, WARP = 32 };
 
-enum { TILED_BLOCK = 256, DEEP = 4, NEAR = 8 }; /* as tiles.py has them */
+enum { FAR_BLOCK = 256, DEEP = 4, NEAR = 8 }; /* as tiles.py has them */
 
 /* As a view: an array of `length` elements, each of which is where it is, and of axes behind. */
 static DeviceView
@@ -181,29 +181,29 @@ last_axis(const Walk *walk)
     return walk->axes > 0 ? walk->axes - 1 : 0;
 }
 
-/* The steps along a row. */
-static uint64_t
-columns_of(const Walk *walk, int arrays)
+/* What kind of step an array has along a row. */
+static Column
+column_of(Py_ssize_t step)
 {
-    uint64_t columns = 0;
-    for (int i = 0; i < arrays; i++) {
-        Py_ssize_t step = walk->steps[i * MOST_AXES + last_axis(walk)];
-        columns |= (uint64_t)(step == 0 || step == 1 ? step + 1 : 3) << (COLUMN_BITS * i);
+    if (step == 0 || step == 1) {
+        return step == 0 ? COLUMN_NONE : COLUMN_ONE;
     }
-    return columns;
+    return step >= -NEAR && step <= NEAR ? COLUMN_NEAR : COLUMN_FAR;
 }
 
-/* Whether the elements of a row are near one another in all arrays. */
-static bool
-is_near(const Walk *walk, int arrays)
+static const uint64_t HAS_COLUMNS = (uint64_t)1 << 63;
+
+static uint64_t
+columns_of(const Walk *walk, int arrays, bool *is_far)
 {
+    uint64_t columns = HAS_COLUMNS;
+    *is_far = false;
     for (int i = 0; i < arrays; i++) {
-        Py_ssize_t step = walk->steps[i * MOST_AXES + last_axis(walk)];
-        if (step < -NEAR || step > NEAR) {
-            return false;
-        }
+        Column column = column_of(walk->steps[i * MOST_AXES + last_axis(walk)]);
+        columns |= (uint64_t)column << (COLUMN_BITS * i);
+        *is_far = *is_far || column == COLUMN_FAR;
     }
-    return true;
+    return columns;
 }
 
 /* How a map is launched. */
@@ -211,11 +211,10 @@ typedef struct {
     Form form;
     int block; /* threads of one */
     Py_ssize_t threads;
-    Py_ssize_t
-        first; /* how many warps are counted first: of a row, or down where arrays are turned */
-    bool down;
-    Py_ssize_t deep;   /* rows that a warp goes down */
-    Py_ssize_t pieces; /* how many such there are along the axis of rows */
+    Py_ssize_t parts;  /* of a row, each for one warp */
+    Py_ssize_t down;   /* where rows are far apart: how many there are, and each warp has one */
+    Py_ssize_t deep;   /* else, rows that a warp goes down */
+    Py_ssize_t pieces; /* and how many such there are along the axis of rows */
 } Way;
 
 /* What `Kernel._tiled` of launch.py says, in C: threads take `few` elements of rows. */
@@ -224,20 +223,22 @@ put_rows(const Kernel *self, const Walk *walk, int few, Way *way)
 {
     int axes = last_axis(walk) + 1;
     Py_ssize_t length = walk->lengths[axes - 1], rows = walk->elements / length;
-    Py_ssize_t parts = length / (few * WARP) + (length % (few * WARP) != 0), down = 1;
-    way->form = (Form){
-        .axes = axes, .few = few, .wide = walk->wide, .columns = columns_of(walk, self->arrays)};
-    if (axes > 1) {
-        Py_ssize_t height = walk->lengths[axes - 2];
-        way->down = !is_near(walk, self->arrays);
-        way->deep = way->down ? 1 : rows * parts / self->warps;
-        way->deep = way->deep < 1 ? 1 : way->deep > DEEP ? DEEP : way->deep;
-        way->pieces = height / way->deep + (height % way->deep != 0);
-        down = rows / height * way->pieces;
-        way->first = way->down ? down : parts;
+    bool is_far;
+    uint64_t columns = columns_of(walk, self->arrays, &is_far);
+    way->form = (Form){.axes = axes, .few = few, .wide = walk->wide, .columns = columns};
+    way->block = is_far ? FAR_BLOCK : BLOCK;
+    way->parts = length / (few * WARP) + (length % (few * WARP) != 0);
+    Py_ssize_t tiles = rows * way->parts;
+    if (axes > 1 && is_far) {
+        way->down = rows;
     }
-    way->threads = down * parts * WARP;
-    way->block = TILED_BLOCK;
+    else if (axes > 1) {
+        Py_ssize_t height = walk->lengths[axes - 2], deep = tiles / self->warps;
+        way->deep = deep < 1 ? 1 : deep > DEEP ? DEEP : deep;
+        way->pieces = height / way->deep + (height % way->deep != 0);
+        tiles = rows / height * way->pieces * way->parts;
+    }
+    way->threads = tiles * WARP;
 }
 
 /* What `Kernel._way` of launch.py says, in C. */
@@ -271,14 +272,14 @@ way_of(const Kernel *self, const Walk *walk, const Cell *cells)
     return way;
 }
 
-/* The columns of a form as a tuple of steps, -1 for those that vary. */
+/* The columns of a form as a tuple of steps, -1 and -2 for those that vary. */
 static PyObject *
 columns_as_tuple(uint64_t columns, int arrays)
 {
     PyObject *tuple = PyTuple_New(columns == 0 ? 0 : arrays);
     for (int i = 0; tuple != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
-        int bits = (int)(columns >> (COLUMN_BITS * i)) & 3;
-        PyObject *step = PyLong_FromLong(bits == 3 ? -1 : bits - 1);
+        Column column = (Column)(columns >> (COLUMN_BITS * i) & 3);
+        PyObject *step = PyLong_FromLong(column > COLUMN_ONE ? COLUMN_ONE - (long)column : column);
         if (step == NULL) {
             Py_CLEAR(tuple);
             break;
@@ -357,9 +358,13 @@ put_walk(const Walk *walk, const Way *way, int arrays, Cell *cells)
         put_index(&cells[count++], way->threads / WARP, walk->wide);
         put_index(&cells[count++], length[0], walk->wide);
         if (axes > 1) {
-            put_index(&cells[count++], way->first, walk->wide);
-            put_index(&cells[count++], way->down, walk->wide);
             put_index(&cells[count++], length[-1], walk->wide);
+        }
+        if (axes > 1 && way->down > 0) {
+            put_index(&cells[count++], way->down, walk->wide);
+        }
+        else if (axes > 1) {
+            put_index(&cells[count++], way->parts, walk->wide);
             put_index(&cells[count++], way->deep, walk->wide);
             put_index(&cells[count++], way->pieces, walk->wide);
         }
