@@ -9,7 +9,7 @@ from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any
 
-from ufuse.frame_hook import _hook, budget
+from ufuse.frame_hook import _hook, budget, device_clock
 from ufuse.frame_hook.budget import Budget
 from ufuse.frame_hook.code import resume
 from ufuse.frame_hook.code.by_code import ByCode, ByFunction
@@ -540,6 +540,9 @@ class Session:
             record.given_back |= around.difference(record.skipped) | set(positions)
             self._no_stops(cache, around | set(positions), record)
         return False
+
+    device_mark = staticmethod(device_clock.mark)
+    device_took = staticmethod(device_clock.took)
 
     def larger(self, cache: Any) -> None:
         """Calls have arguments of another order of magnitude: loops that were given back may pay now."""

@@ -10,7 +10,7 @@ from ufuse.compiled import CompiledFunction, loops_of
 from ufuse.decorator import compiled_alone, eager
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.report import Report
-from ufuse.frame_hook import _hook
+from ufuse.frame_hook import _hook, device_clock
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
@@ -48,10 +48,12 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     for _ in range(2):
         started = time.perf_counter()
         result = compiled(*args, **kwargs)
+        device_clock.wait()
         seconds.append(time.perf_counter() - started)
     with eager():
         started = time.perf_counter()
         compiled(*args, **kwargs)
+        device_clock.wait()
         seconds.append(time.perf_counter() - started)
     session: Session = inner.__ufuse_session__
     code = inner.__code__

@@ -186,6 +186,8 @@ def _elementwise(node: Node, op: Op, inputs: tuple[Node, ...]) -> Node:
     assert op.ufunc is not None
     type_ = _device_type(node.type)
     dtypes = loop_dtypes(op.ufunc, [operand_of(one) for one in inputs])
+    if any(dtype.char not in DTYPES for dtype in dtypes):
+        raise StaysOnHost(f"{op.name} computes in half precision")  # of booleans
     if dtypes[-1] != type_.dtype or (op.name == "power" and type_.dtype.kind != "f"):
         raise StaysOnHost(f"{op.name} for these types")
     library().routine_of_dtypes(op, dtypes)  # refuses what CuPy has no loop for

@@ -1,5 +1,6 @@
 #include "run/measure.h"
 
+#include "guards/references.h"
 #include "python/state.h"
 #include "run/plain_time.h"
 #include "run/session.h"
@@ -43,6 +44,84 @@ end_trial(CodeCache *cache, Trial *trial)
     }
 }
 
+/* A run took so long: a sample of its trial, which it may decide. */
+static void
+note(CodeCache *cache, Trial *trial, Way way, int64_t ns)
+{
+    if (trial_note(trial, way, ns, tries_callees(cache))) {
+        cache->gives_back = cache->gives_back || trial->way == WAY_PLAIN;
+        end_trial(cache, trial);
+    }
+}
+
+/*
+ * The run on a device that has ended for the host, one at a time: it becomes a sample when the
+ * device has done its work. The trial is the cache's.
+ */
+typedef struct {
+    Reference cache; /* `object` is NULL: there is none */
+    Trial *trial;
+    Way way;
+    int64_t ns; /* of the host */
+    PyObject *began, *ended;
+} Pending;
+
+static Pending pending;
+
+static void
+release(Pending *run)
+{
+    Py_CLEAR(run->cache.object);
+    Py_CLEAR(run->began);
+    Py_CLEAR(run->ended);
+}
+
+/* Take over two marks for a run that has ended for the host. */
+static void
+keep_pending(CodeCache *cache, const Measured *run, int64_t ns, PyObject *began, PyObject *ended)
+{
+    Pending one = {.trial = run->trial, .way = run->way, .ns = ns, .began = began, .ended = ended};
+    if (refer_to((PyObject *)cache, &one.cache) < 0) {
+        PyErr_Clear();
+    }
+    if (one.cache.object == NULL || pending.cache.object != NULL) {
+        release(&one);
+        return;
+    }
+    pending = one;
+}
+
+/*
+ * Note the run that waits for a device, if that is done. Returns false where it is not: no other is
+ * to be timed. A device's time counts where it is longer than the host's, which goes on meanwhile.
+ */
+static bool
+settle(void)
+{
+    if (pending.cache.object == NULL) {
+        return true;
+    }
+    Pending run = pending; /* other threads may run */
+    pending = (Pending){0};
+    CodeCache *cache = (CodeCache *)Py_XNewRef(referent(&run.cache));
+    bool done = true;
+    if (cache != NULL && !run.trial->decided) {
+        int64_t ns;
+        done = device_took(cache, run.began, run.ended, &ns);
+        if (done && !run.trial->decided) {
+            note(cache, run.trial, run.way, ns > run.ns ? ns : run.ns);
+        }
+    }
+    Py_XDECREF(cache);
+    if (!done && pending.cache.object == NULL) {
+        pending = run;
+    }
+    else {
+        release(&run);
+    }
+    return done;
+}
+
 /* Whether the session is not to be asked for entries for a while. */
 static bool
 is_put_off(CodeCache *cache)
@@ -65,6 +144,7 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     run->trial = NULL;
     run->way = WAY_COMPILED;
     run->is_cut = false;
+    run->mark = NULL;
     cache->calls++;
     if (cache->measuring) {
         run->way = cache->way;
@@ -104,6 +184,15 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
         run->way = put_off ? WAY_PLAIN : trial->way;
         return;
     }
+    run->on_device = has_device_arrays(values, count);
+    if (run->on_device && !settle()) {
+        run->way = put_off ? WAY_PLAIN : WAY_COMPILED;
+        return;
+    }
+    if (trial->decided) {
+        run->way = trial->way;
+        return;
+    }
     run->trial = trial;
     run->way = put_off ? WAY_PLAIN : trial_next(trial, tries_callees(cache));
     run->is_cut = !put_off && run->way == WAY_PLAIN && trial_cuts(trial);
@@ -124,6 +213,7 @@ begin_measured(CodeCache *cache, Measured *run)
         run->processor_ns = processor_ns();
         ufuse_thread.plain_until = now_ns() + run->trial->cut_after;
     }
+    run->mark = run->on_device ? mark_device(cache) : NULL;
     run->before = ufuse_disturbances;
     run->began = now_ns();
 }
@@ -139,6 +229,7 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     int64_t spent = ufuse_disturbances.session_ns - run->before.session_ns;
     int64_t ns = now_ns() - run->began - spent;
     Trial *trial = run->trial;
+    PyObject *mark = run->mark;
     int64_t plain_ns = plain_time_end(run->plain_ns);
     if (run->is_cut) {
         ufuse_thread.plain_until = run->outer_until;
@@ -146,6 +237,7 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     cache->run_ns += ns;
     cache->measuring = false;
     if (trial->decided) {
+        Py_XDECREF(mark);
         return;
     }
     bool put_off = cache->put_off && cache->ask_after != 0;
@@ -153,6 +245,7 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
         cache->ask_after = 0;
     }
     if (run->is_cut) {
+        Py_XDECREF(mark);
         ufuse_disturbances.trials++;
         if (trial_note_cut(trial, ns, processor_ns() - run->processor_ns - spent)) {
             end_trial(cache, trial);
@@ -171,10 +264,14 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
         if (!waits && succeeded && run->way != WAY_PLAIN) {
             trial_rest(trial, ns);
         }
+        Py_XDECREF(mark);
         return;
     }
-    if (trial_note(trial, run->way, ns, tries_callees(cache))) {
-        cache->gives_back = cache->gives_back || trial->way == WAY_PLAIN;
-        end_trial(cache, trial);
+    PyObject *ended = mark == NULL ? NULL : mark_device(cache);
+    if (ended != NULL) {
+        keep_pending(cache, run, ns, mark, ended);
+        return;
     }
+    Py_XDECREF(mark);
+    note(cache, trial, run->way, ns);
 }

@@ -10,6 +10,8 @@
 typedef struct {
     Trial *trial; /* of the cache; NULL: it is not timed */
     Way way;
+    bool on_device; /* it has arrays on a device, whose work is timed too, */
+    PyObject *mark; /* from this on, or NULL */
     int64_t began;
     int64_t plain_ns;     /* of the thread, when it began */
     bool is_cut;          /* its loops run plainly until it has taken `trial->cut_after` */

@@ -17,6 +17,8 @@
     X(grow)                                                                                        \
     X(other_sides)                                                                                 \
     X(larger)                                                                                      \
+    X(device_mark)                                                                                 \
+    X(device_took)                                                                                 \
     X(cache_for_loops)                                                                             \
     X(cache_for)                                                                                   \
     X(eager_run)                                                                                   \
@@ -480,6 +482,54 @@ tell_larger(CodeCache *cache)
     }
     Py_XDECREF(answer);
     leave_session(&saved);
+}
+
+/*
+ * Put a mark behind what a device has to do for this thread. Returns a new reference, or NULL where
+ * there is none; sets no exception.
+ */
+PyObject *
+mark_device(CodeCache *cache)
+{
+    Saved saved;
+    enter_session(&saved);
+    PyObject *mark = PyObject_CallMethodNoArgs(cache->session, name_device_mark);
+    if (mark == NULL && report_exception(cache->session) < 0) {
+        raise_later(cache->session);
+    }
+    if (mark == Py_None) {
+        Py_CLEAR(mark);
+    }
+    leave_session(&saved);
+    return mark;
+}
+
+/*
+ * Find how many nanoseconds lie between two marks; -1: they tell nothing. Returns false while the
+ * device is not done. Sets no exception.
+ */
+bool
+device_took(CodeCache *cache, PyObject *began, PyObject *ended, int64_t *ns)
+{
+    Saved saved;
+    enter_session(&saved);
+    *ns = -1;
+    PyObject *arguments[] = {cache->session, began, ended};
+    PyObject *answer = PyObject_VectorcallMethod(name_device_took, arguments,
+                                                 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    bool done = answer != Py_None;
+    if (answer != NULL && done) {
+        *ns = PyLong_AsLongLong(answer);
+    }
+    if (PyErr_Occurred()) {
+        *ns = -1;
+        if (report_exception(cache->session) < 0) {
+            raise_later(cache->session);
+        }
+    }
+    Py_XDECREF(answer);
+    leave_session(&saved);
+    return done;
 }
 
 /* Intern the names. Returns 0, or -1 with MemoryError set. */

@@ -18,6 +18,8 @@ PyObject *ask_resume_code(CodeCache *cache, Py_ssize_t position);
 CodeCache *ask_cache(PyObject *session, PyObject *code, bool for_loops);
 void tell_larger(CodeCache *cache);
 bool tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial);
+PyObject *mark_device(CodeCache *cache);
+bool device_took(CodeCache *cache, PyObject *began, PyObject *ended, int64_t *ns);
 int tell_eager_run(CodeCache *cache, Py_ssize_t position, Entry *entry);
 int session_ready(void);
 

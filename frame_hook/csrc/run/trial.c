@@ -30,6 +30,7 @@ enum {
     LONG_RUN_NS = 20000000, /* of a run as long as this, few samples of each way may decide */
     PAUSE_NS = 100000000,   /* what is shorter may be one pause, in which other processes ran */
     BITS_A_MAGNITUDE = 3,   /* sizes that differ by 8 × are measured apart */
+    FIRST_ARGUMENTS = 8,    /* that are looked at */
 };
 
 Disturbances ufuse_disturbances;
@@ -87,13 +88,26 @@ size_t
 extent_of(PyObject *const *values, Py_ssize_t count)
 {
     size_t most = 0;
-    for (Py_ssize_t i = 0; i < count && i < 8; i++) {
+    for (Py_ssize_t i = 0; i < count && i < FIRST_ARGUMENTS; i++) {
         if (values[i] != NULL) {
             size_t found = extent(values[i]);
             most = found > most ? found : most;
         }
     }
     return most;
+}
+
+/* Whether one of the first arguments is an array on a device. */
+bool
+has_device_arrays(PyObject *const *values, Py_ssize_t count)
+{
+    ArrayView view;
+    for (Py_ssize_t i = 0; i < count && i < FIRST_ARGUMENTS; i++) {
+        if (values[i] != NULL && view_of_device_array(values[i], &view)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The order of magnitude of a call; below N_MAGNITUDES. */
@@ -111,7 +125,7 @@ int
 kinds_of(PyObject *const *values, Py_ssize_t count)
 {
     uint64_t found = 0;
-    for (Py_ssize_t i = 0; i < count && i < 8; i++) {
+    for (Py_ssize_t i = 0; i < count && i < FIRST_ARGUMENTS; i++) {
         PyObject *value = values[i];
         /* within a page: static types lie elsewhere in each process */
         uint64_t kind = value == NULL ? 0 : ((uintptr_t)Py_TYPE(value) & 0xfff) >> 4;

@@ -60,6 +60,7 @@ extern Disturbances ufuse_disturbances __attribute__((visibility("hidden")));
 int64_t now_ns(void);
 int64_t processor_ns(void);
 size_t extent_of(PyObject *const *values, Py_ssize_t count);
+bool has_device_arrays(PyObject *const *values, Py_ssize_t count);
 int magnitude_of(size_t extent);
 int kinds_of(PyObject *const *values, Py_ssize_t count);
 bool trial_compares(Trial *trial, size_t extent);

@@ -18,6 +18,7 @@ POISON = 0xFF  # NaN in every floating-point type, -1 in signed integers
 ALIGNMENT = 512
 MARGIN = 512  # poisoned bytes before and behind each allocation
 INVALID_VALUE, OUT_OF_MEMORY, INVALID_HANDLE, NOT_READY, CAPTURING = 1, 2, 400, 600, 900
+DISABLE_TIMING = 2  # of events
 HOST, DEVICE = 1, 2  # kinds of memory, as cudaMemoryType numbers them
 # By cudaDeviceAttr's numbers; every other attribute is 0.
 ATTRIBUTES = {
@@ -552,7 +553,7 @@ class Device:
     def eventCreateWithFlags(self, flags: int) -> int:
         """A new event."""
         number = next(self.tokens)
-        self.events[number] = Event()
+        self.events[number] = Event(timed=not flags & DISABLE_TIMING)
         return number
 
     @of_cuda
@@ -579,6 +580,8 @@ class Device:
     @of_cuda
     def eventElapsedTime(self, start: int, end: int) -> float:
         """Milliseconds between two events."""
+        if not (self.events[start].timed and self.events[end].timed):
+            self.fail(INVALID_HANDLE)
         return (self.events[end].time - self.events[start].time) * 1e3
 
 

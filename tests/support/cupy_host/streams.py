@@ -26,6 +26,7 @@ class Stream:
 class Event:
     """An event, and where it was recorded."""
 
+    timed: bool = True
     queue: collections.deque[Work] | None = None
     time: float = 0.0
     is_done: bool = True
