@@ -1,7 +1,7 @@
 """Programs on a GPU, written with CuPy: compiled, eager, and by rivals (`make gpu-bench [BENCH="names"]`).
 
-Each row is checked before it is timed: what is compiled equals eager CuPy to the bit (with `exact=False`, nearly). Times are medians of batches of
-calls, each batch long enough for one wait at its end to be nothing.
+Each row is checked before it is timed: what is compiled equals eager CuPy to the bit; with `exact=False`, nearly. Times
+are medians of batches of calls, each batch long enough for one wait at its end to be nothing.
 """
 
 from __future__ import annotations
