@@ -310,6 +310,36 @@ def test_complex_products_are_fused_as_alone(
     assert [found[one] for one in fused] == [wanted[one] for one in fused] == [4]
 
 
+@pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)
+@pytest.mark.parametrize("dtype", "FD")
+def test_complex_products_are_folded_as_alone(
+    host: Host, signed: Callable[..., Counter[tuple[str, bool, bool]]], dtype: str, architecture: str
+) -> None:  # fmt: skip
+    """Between folds with branches, too."""
+    x = host.cupy.asarray(np.ones((33, 200), dtype))
+    namespace: dict[str, Any] = {"cupy": host.cupy}
+    called = f"folds_{dtype}"
+    exec(
+        f"def {called}(x, y): z = x - y; return z.max(axis=0), z.prod(axis=0), abs(z).min(axis=0)",
+        namespace,
+    )
+    (text, *_) = texts_of(host, [(namespace[called], (x, x.copy()))])
+    assert text.source.count("struct Fold") == 3
+    with host.compiler.gathering():
+        x.prod(axis=0)
+    kind = {"F": "<float>", "D": "<double>"}[dtype]
+    alone = next(
+        one
+        for one in host.compiler.texts.values()
+        if "__global__ void cupy_prod(" in one.source
+        and f"CArray<thrust::complex{kind}" in one.source
+    )
+    wanted, found = signed(alone, architecture), signed(text, architecture)
+    assert not wanted - found
+    fused = [one for one in wanted if one[2]]
+    assert [found[one] for one in fused] == [wanted[one] for one in fused] == [2]
+
+
 @pytest.mark.parametrize("dtype", "fd")
 def test_what_is_folded_is_not_computed_with(
     host: Host, machine_code: Callable[..., Counter[str]], compiler: nvrtc.Compiler, dtype: str
