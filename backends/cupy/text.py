@@ -1,8 +1,12 @@
 """CUDA C++ for the plan of a kernel: each operation is CuPy's own loop in a scope of its own.
 
-Contraction is on, as CuPy has it: within a loop it is part of CuPy's result. Between loops there must be none: real
-sums, differences, products and squares are intrinsics, which are never contracted, and between two other loops stands
-the addition of -0.0, which changes nothing and is respected.
+Contraction is on, as CuPy has it: within a loop it is part of CuPy's result. Which product of `a * b + c * d` is fused
+with the sum depends on what else uses the products, and on where the operands come from. So a loop must look to the
+compiler as it does alone in CuPy's kernel, and nothing may be contracted between two:
+
+- real sums, differences, products and squares are intrinsics, which are never contracted; other loops of one rounding
+  (PLAIN) have nothing to contract;
+- what other loops take and give goes through `ufuse_apart`, which changes nothing, but no compiler can know that.
 """
 
 from __future__ import annotations
@@ -30,15 +34,71 @@ INTRINSICS = {
     "square": "mul_rn(in0, in0)",
 }
 LETTERS = {"f": "f", "d": "d"}  # of intrinsics, by the type of a loop
-# Loops that neither begin nor end with a sum or product.
+# Loops of numbers that are not complex, without a sum or product.
 PLAIN = frozenset(
     """equal not_equal less less_equal greater greater_equal maximum minimum fmax fmin absolute fabs negative
     positive sign signbit copysign isnan isinf isfinite floor ceil trunc rint logical_and logical_or logical_xor
-    logical_not""".split()
+    logical_not where divide sqrt reciprocal""".split()
 )
-ROUNDED = frozenset(
-    ("divide", "true_divide", "sqrt", "reciprocal")
-)  # of real numbers: as IEEE has it
+# A grid has one layer, so `blockIdx.z` is 0. The numbers `own` keep two loops' equal operands from being one value.
+APART = """\
+#ifdef __CUDA_ARCH__
+#define UFUSE_UNKNOWN(place, zero, own) \\
+    "{ .reg .b32 low; mov.b32 low, %" place "; lop3.b32 low, low, %" zero ", %" own ", 0x78; mov.b32 %" place ", low; }"
+#define UFUSE_UNKNOWN_64(place, zero, own) \\
+    "{ .reg .b32 low, high; mov.b64 {low, high}, %" place "; lop3.b32 low, low, %" zero ", %" own ", 0x78; " \\
+    "mov.b64 %" place ", {low, high}; }"
+#define UFUSE_UNKNOWN_16(place, zero, own) \\
+    "{ .reg .b32 low; cvt.u32.u16 low, %" place "; lop3.b32 low, low, %" zero ", %" own ", 0x78; " \\
+    "cvt.u16.u32 %" place ", low; }"
+#define UFUSE_APART(code, ...) asm volatile(code : __VA_ARGS__ : "r"(blockIdx.z), "n"(own))
+#else
+#define UFUSE_APART(code, ...)
+#endif
+"""
+APART_HALF = """\
+template <unsigned int own> __device__ __forceinline__ float16 ufuse_apart(float16 value)
+{
+    UFUSE_APART(UFUSE_UNKNOWN_16("0", "1", "2"), "+h"(reinterpret_cast<unsigned short&>(value)));
+    return value;
+}
+"""
+APART_REAL = """\
+template <unsigned int own> __device__ __forceinline__ TYPE ufuse_apart(TYPE value)
+{
+    UFUSE_APART(UNKNOWN("0", "1", "2"), "+LETTER"(value));
+    return value;
+}
+"""
+# Compilers order products by what is known first, and those for architectures before 10.0 read both parts at once.
+APART_COMPLEX = """\
+template <unsigned int own> __device__ __forceinline__ thrust::complex<TYPE> ufuse_apart(thrust::complex<TYPE> value)
+{
+#if __CUDA_ARCH__ < 1000
+    TYPE real = value.real(), imag = value.imag();
+    UFUSE_APART(UNKNOWN("0", "2", "3") UNKNOWN("1", "2", "3"), "+LETTER"(real), "+LETTER"(imag));
+#else
+    const TYPE real = ufuse_apart<own>(value.real()), imag = ufuse_apart<own>(value.imag());
+#endif
+    return thrust::complex<TYPE>(real, imag);
+}
+"""
+
+
+def _of_type(text: str, type_: str) -> str:
+    unknown = "UFUSE_UNKNOWN_64" if type_ == "double" else "UFUSE_UNKNOWN"
+    return (
+        text.replace("TYPE", type_).replace("LETTER", type_[0]).replace("UNKNOWN(", f"{unknown}(")
+    )
+
+
+APART_OF = {  # by the type of a value
+    "e": (APART, APART_HALF),
+    "f": (APART, _of_type(APART_REAL, "float")),
+    "d": (APART, _of_type(APART_REAL, "double")),
+    "F": (APART, _of_type(APART_REAL, "float"), _of_type(APART_COMPLEX, "float")),
+    "D": (APART, _of_type(APART_REAL, "double"), _of_type(APART_COMPLEX, "double")),
+}
 
 
 VARYING, FAR = -1, -2  # of a step: known at the launch only; so is one to another part of memory
@@ -115,7 +175,11 @@ class Writer:
         self.index = "long long" if form.wide else "int"
         self.preambles: list[str] = []
         self.declared: set[Any] = set()  # what CuPy says that types need in front
-        self.loose: set[int] = set()  # values that a loop could be contracted with
+        self.numbers = {
+            place for place in range(len(plan.operands)) if not is_array(plan, place)
+        }  # and what a loop makes of them
+        self.real: set[int] = set()  # complex values that a loop makes of real ones
+        self.own = 0  # the number of the next `ufuse_apart`
         self.nodes = {one.position: one.node for one in plan.operations}
         self.targets = {result.how[1] for result in plan.results if result.how[0] == "into"}
         self.read = {value for segment in plan.segments for value in segment.inputs}
@@ -206,7 +270,11 @@ class Writer:
             return
         if segment.loop.kind in ("cast", "copy"):
             (value,) = segment.inputs
-            self.loose |= {output} & {output if value in self.loose else -1}
+            is_own = origin.name != "cast"  # of the loop: CuPy's kernel makes it of what it reads
+            if is_own and value in self.numbers:
+                self.numbers.add(output)
+            elif is_own and self.plan.dtype(output).kind == "c" != self.plan.dtype(value).kind:
+                self.real.add(output)
             yield f"const {made} v{output} = ({made})v{value};{line}"
             return
         routine = self._routine(segment)
@@ -215,13 +283,13 @@ class Writer:
         yield f"{made} v{output};"
         yield f"{{  // {segment.loop.name}{line[4:] and ',' + line[4:]}"
         for place, (value, dtype) in enumerate(zip(segment.inputs, routine.dtypes, strict=False)):
-            given = self._fenced(value) if is_loose else f"v{value}"
+            given = self.apart(value) if is_loose else f"v{value}"
             yield f"    typedef {self.type_name(dtype)} in{place}_type; const in{place}_type in{place} = {given};"
         yield f"    typedef {made} out0_type; out0_type &out0 = v{output};"
         yield f"    {routine.text.strip()};"
-        yield "}"
         if is_loose:
-            self.loose.add(output)
+            yield f"    out0 = {self._apart(output, 'out0')};"
+        yield "}"
 
     def _gather(self, segment: Segment, made: str, line: str) -> Iterator[str]:
         """An element of a table; places that are not in it wrap, as CuPy's do."""
@@ -246,31 +314,31 @@ class Writer:
             return Routine(loop.dtypes, f"out0 = __{letter}{INTRINSICS[loop.name]}", "")
         return self.dialect.routine(self.nodes[self.plan.nodes[segment.node].position], loop)
 
-    def _fenced(self, value: int) -> str:
-        """A value that is not contracted with what follows."""
-        if value not in self.loose:
+    def apart(self, value: int) -> str:
+        """A value of which the compiler knows what it knows in CuPy's kernel; numbers are arguments there, too."""
+        if value in self.numbers:
             return f"v{value}"
-        dtype = self.plan.dtype(value)
-        if letter := LETTERS.get(dtype.char):
-            return f"__{letter}add_rn(v{value}, -0.0{'f' * (letter == 'f')})"
-        if letter := {"F": "f", "D": "d"}.get(dtype.char):
-            zero = f"-0.0{'f' * (letter == 'f')}"
-            parts = ", ".join(
-                f"__{letter}add_rn(v{value}.{part}(), {zero})" for part in ("real", "imag")
-            )
-            return f"{self.type_name(dtype)}({parts})"
-        return f"v{value}"
+        if value in self.real:
+            real = self._apart(value, f"v{value}.real()")
+            return f"{self.type_name(self.plan.dtype(value))}({real}, v{value}.imag())"
+        return self._apart(value, f"v{value}")
+
+    def _apart(self, value: int, text: str) -> str:
+        letter = self.plan.dtype(value).char
+        if letter not in APART_OF or self.dialect is not CUPYS:
+            return text
+        self.preambles += APART_OF[letter]
+        self.own += 1
+        return f"ufuse_apart<{self.own}>({text})"
 
 
 def _is_loose(loop: Loop) -> bool:
-    """Whether the compiler could contract a loop with one before or behind it."""
-    if loop.kind != "ufunc" or loop.name in PLAIN:
+    """Whether the compiler could contract what a loop does, or contract it with one before or behind it."""
+    kinds = {dtype.kind for dtype in loop.dtypes}
+    if loop.kind != "ufunc" or not kinds & {*"fc"} or (loop.name in PLAIN and "c" not in kinds):
         return False
-    if loop.name in ROUNDED and all(dtype.char in LETTERS for dtype in loop.dtypes):
-        return False
-    return any(dtype.kind in "fc" for dtype in loop.dtypes) and not (
-        loop.name in INTRINSICS and len({*loop.dtypes}) == 1 and loop.dtypes[-1].char in LETTERS
-    )
+    is_intrinsic = loop.name in INTRINSICS and loop.dtypes[-1].char in LETTERS
+    return not (is_intrinsic and len({*loop.dtypes}) == 1)
 
 
 def is_array(plan: KernelPlan, place: int) -> bool:

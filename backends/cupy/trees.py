@@ -161,7 +161,7 @@ class TreeWriter(Writer):
         """One more element."""
         for fold in self.folds:
             name, (value,) = fold.outputs[0], fold.inputs
-            one = f"Fold{name}::each({self._fenced(value)}, _J)"
+            one = f"Fold{name}::each({self.apart(value)}, _J)"
             yield f"a{name} = Fold{name}::both(a{name}, {one});"
 
     def _across(self, fold: Segment) -> Iterator[str]:

@@ -117,6 +117,22 @@ def test_casts(host: Host, made: str) -> None:
         assert not compiled.breaks
 
 
+@pytest.mark.parametrize("dtype", "fd")
+def test_bits_that_arithmetic_would_change(host: Host, dtype: str) -> None:
+    """What is subnormal, and the bits of a NaN, go from loop to loop as they go through memory in eager CuPy."""
+    cp = host.cupy
+    bits = {
+        "f": (1, 5, 0x7FFFFF, 0x80000001, 0x807FFFFF, 0x7FC01234, 0xFFC00001, 0x3F800000),
+        "d": (1, 5, 2**52 - 1, 2**63 + 1, 0x7FF8000000001234, 0xFFF8000000000001, 0x3FF0000000000000, 0),
+    }[dtype]  # fmt: skip
+    x = cp.asarray(np.array(bits, f"u{np.dtype(dtype).itemsize}").view(dtype))
+    y = x[::-1].copy()
+    check(lambda x, y: cp.nextafter(cp.nextafter(x, y), y), x, y)
+    check(lambda x, y: cp.heaviside(cp.nextafter(x, y), cp.nextafter(y, x)), x, y)
+    check(lambda x, y: cp.copysign(cp.heaviside(x, y), y), x, y)
+    check(lambda x, y: cp.nextafter(cp.where(x > y, x, y), x), x, y)
+
+
 def test_choices(host: Host) -> None:
     """`cupy.where` is part of a kernel, whatever its condition is."""
     cp = host.cupy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -55,12 +56,9 @@ def texts_of(host: Host, cases: list[tuple[Callable[..., Any], tuple[Any, ...]]]
             for _ in range(2):
                 compiled(*arguments)
             assert not compiled.breaks, compiled.breaks
-    names = [f"__global__ void ufuse_{name}(" for name in {one.__name__ for one, _ in cases}]
-    return [
-        text
-        for text in host.compiler.texts.values()
-        if any(name.replace("(", "") in text.source for name in names)
-    ]
+    names = "|".join({one.__name__ for one, _ in cases})
+    kernel = re.compile(rf"__global__ void (__launch_bounds__\(\d+\)\s+)?ufuse_({names})(_rest)?\(")
+    return [text for text in host.compiler.texts.values() if kernel.search(text.source)]
 
 
 def on_every_architecture(compiler: nvrtc.Compiler, texts: list[Any], each: int) -> None:
@@ -157,10 +155,7 @@ def test_nothing_is_contracted_between_loops(
         namespace: dict[str, Any] = {"cupy": cp}
         exec(f"def {name}_{dtype}(x, y): return {body}", namespace)
         text, *_ = texts_of(host, [(namespace[f"{name}_{dtype}"], (x, x.copy()))])
-        fused, plain = arithmetic(machine_code(text))
-        return fused, plain - text.source.count(
-            ", -0.0"
-        )  # additions of nothing, at which the compiler stops
+        return arithmetic(machine_code(text))
 
     before, behind = "cupy.deg2rad({0}) * {0} + {0}", "cupy.logaddexp({} * x + y, y)"
     product, sums = counts("product", "cupy.deg2rad(x)"), counts("sums", "cupy.logaddexp(x, y)")
@@ -178,6 +173,186 @@ def test_nothing_is_contracted_between_loops(
             wrong.append((loop.name, between, lone))
     assert not wrong
     assert len(chosen) > 10
+
+
+NAMES = {"F": "complex64", "D": "complex128", "f": "float32", "d": "float64"}
+
+
+def text_of_cupys(host: Host, function: Any, *arguments: Any) -> Any:
+    """The text of CuPy's own kernel for one-dimensional arrays and complex numbers."""
+    with host.compiler.gathering():
+        made = function(*arguments)
+    names = [getattr(one, "dtype", np.dtype("D")).char for one in (*arguments, made)]
+    arrays = [isinstance(one, host.cupy.ndarray) for one in (*arguments, made)]
+    types = [NAMES[n] if is_one else "complex" for n, is_one in zip(names, arrays, strict=True)]
+    start = f"__global__ void {function.name}__{'_'.join(types)}("
+    found = [
+        text
+        for text in host.compiler.texts.values()
+        if start in text.source and text.source.count(", 1, 1, 1> _raw") == sum(arrays)
+    ]
+    return found[0]
+
+
+def double(function: Any, x: Any, y: Any) -> Any:
+    """The same operands in two loops, and a result as an operand."""
+    return function(function(x, y), y), function(y, x)
+
+
+def of_a_number(function: Any, x: Any, k: Any) -> Any:
+    """A number on either side."""
+    return function(k, function(x, k))
+
+
+def of_real(function: Any, x: Any, y: Any) -> Any:
+    """Real numbers, of which a loop makes complex ones."""
+    return function(function(x, y), y)
+
+
+@pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)
+@pytest.mark.parametrize("name", ["multiply", "divide"])
+def test_complex_loops_are_what_they_are_alone(
+    host: Host, compiler: nvrtc.Compiler, name: str, architecture: str
+) -> None:
+    """Which product is fused with a sum: as in CuPy's own kernel, whatever else is computed of the same numbers."""
+    with_headers(compiler)
+    cp = host.cupy
+    function = getattr(cp, name)
+
+    def formulas(text: Any) -> list[nvrtc.Formula]:
+        options = compiler.options(text.options, architecture.replace("sm", "compute"))
+        return nvrtc.formulas(compiler.ptx(text.source, options))
+
+    for dtype, real in ("Ff", "Dd"):
+        x, y, r = (cp.asarray(np.linspace(1, 2, 33).astype(one)) for one in (dtype, dtype, real))
+        for shape, given in ((double, (x, y)), (of_a_number, (x, 2 + 3j)), (of_real, (x, r))):
+
+            def alone(*kinds: Any) -> Callable[..., list[nvrtc.Formula]]:
+                made = formulas(text_of_cupys(host, function, *kinds))
+                return lambda *parts: [nvrtc.composed(one, parts) for one in made]
+
+            namespace: dict[str, Any] = {"shape": shape, "function": function}
+            called = f"{name}_{shape.__name__}_{dtype}"
+            exec(f"def {called}(x, y): return shape(function, x, y)", namespace)
+            (text, *_) = texts_of(host, [(namespace[called], given)])
+            one, other = ([("read", place, part) for part in (0, 1)] for place in (0, 1))
+            match shape.__name__:
+                case "double":
+                    loop = alone(x, y)
+                    wanted = [*loop(loop(one, other), other), *loop(other, one)]
+                case "of_a_number":
+                    wanted = alone(2 + 3j, x)(other, alone(x, 2 + 3j)(one, other))
+                case _:
+                    loop = alone(x, r)
+                    wanted = loop(loop(one, other), other)
+            assert {*formulas(text)} == {*wanted}
+
+
+@pytest.fixture
+def signed(
+    compiler: nvrtc.Compiler, tmp_path: Path
+) -> Callable[[Any, str], Counter[tuple[str, bool, bool]]]:
+    """What says which instructions of a text round, with their signs."""
+    with_headers(compiler)
+    if nvrtc.disassembler() is None:
+        pytest.skip("nvdisasm is not installed: pip install nvidia-cuda-nvdisasm")
+
+    def counted(text: Any, architecture: str) -> Counter[tuple[str, bool, bool]]:
+        options = compiler.options(text.options, architecture)
+        return nvrtc.signed_arithmetic(compiler.cubin(text.source, options), tmp_path)
+
+    return counted
+
+
+@pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES[2:])
+@pytest.mark.parametrize("dtype", "fd")
+def test_real_loops_are_what_they_are_alone(
+    host: Host, signed: Callable[..., Counter[tuple[str, bool, bool]]], dtype: str, architecture: str
+) -> None:  # fmt: skip
+    """In machine code there is what the lone loops have, nothing more and nothing less."""
+    cp = host.cupy
+    arrays = [cp.asarray(np.linspace(0.1, 2, 33).astype(dtype)) for _ in range(3)]
+    cases = (
+        ("x / z, y / z, cupy.sqrt(x / y) / z", "true_divide true_divide true_divide true_divide sqrt"),
+        ("cupy.deg2rad(cupy.reciprocal(cupy.deg2rad(x)) / x), cupy.deg2rad(x)", "deg2rad deg2rad deg2rad reciprocal true_divide"),
+        ("cupy.logaddexp(cupy.deg2rad(x) / y, cupy.sqrt(cupy.deg2rad(y)))", "deg2rad deg2rad true_divide sqrt logaddexp"),
+    )  # fmt: skip
+    for number, (body, names) in enumerate(cases):
+        namespace: dict[str, Any] = {"cupy": cp}
+        called = f"reals_{number}_{dtype}"
+        exec(f"def {called}(x, y, z): return {body}", namespace)
+        (text, *_) = texts_of(host, [(namespace[called], tuple(arrays))])
+        functions = [getattr(cp, name) for name in names.split()]
+        alone = [signed(text_of_cupys(host, f, *arrays[: f.nin]), architecture) for f in functions]
+        assert signed(text, architecture) == sum(alone, Counter())
+
+
+@pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)
+@pytest.mark.parametrize("dtype", "FD")
+def test_complex_products_are_fused_as_alone(
+    host: Host, signed: Callable[..., Counter[tuple[str, bool, bool]]], dtype: str, architecture: str
+) -> None:  # fmt: skip
+    """Also in machine code, where a loop with branches stands beside them."""
+    cp = host.cupy
+    x, y = (cp.asarray(np.linspace(1, 2, 33).astype(dtype)) for _ in range(2))
+
+    namespace: dict[str, Any] = {"cupy": cp}
+    called = f"products_{dtype}"
+    exec(
+        f"def {called}(x, y): return x * y * y, y * x, cupy.square(x), cupy.sqrt(abs(x))", namespace
+    )
+    (text, *_) = texts_of(host, [(namespace[called], (x, y))])
+    products = signed(text_of_cupys(host, cp.multiply, x, y), architecture)
+    square = signed(text_of_cupys(host, cp.square, x), architecture)
+    wanted, found = products + products + products + square, signed(text, architecture)
+    assert not wanted - found
+    fused = [one for one in wanted if one[2]]
+    assert [found[one] for one in fused] == [wanted[one] for one in fused] == [4]
+
+
+@pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)
+@pytest.mark.parametrize("dtype", "FD")
+def test_complex_products_are_folded_as_alone(
+    host: Host, signed: Callable[..., Counter[tuple[str, bool, bool]]], dtype: str, architecture: str
+) -> None:  # fmt: skip
+    """Between folds with branches, too."""
+    x = host.cupy.asarray(np.ones((33, 200), dtype))
+    namespace: dict[str, Any] = {"cupy": host.cupy}
+    called = f"folds_{dtype}"
+    exec(
+        f"def {called}(x, y): z = x - y; return z.max(axis=0), z.prod(axis=0), abs(z).min(axis=0)",
+        namespace,
+    )
+    (text, *_) = texts_of(host, [(namespace[called], (x, x.copy()))])
+    assert text.source.count("struct Fold") == 3
+    with host.compiler.gathering():
+        x.prod(axis=0)
+    kind = {"F": "<float>", "D": "<double>"}[dtype]
+    alone = next(
+        one
+        for one in host.compiler.texts.values()
+        if "__global__ void cupy_prod(" in one.source
+        and f"CArray<thrust::complex{kind}" in one.source
+    )
+    wanted, found = signed(alone, architecture), signed(text, architecture)
+    assert not wanted - found
+    fused = [one for one in wanted if one[2]]
+    assert [found[one] for one in fused] == [wanted[one] for one in fused] == [2]
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_what_is_folded_is_not_computed_with(
+    host: Host, machine_code: Callable[..., Counter[str]], compiler: nvrtc.Compiler, dtype: str
+) -> None:
+    """What is chosen comes to a maximum as it is: an addition would change the bits of a NaN, and flush what is subnormal."""
+    with_headers(compiler)
+    cp = host.cupy
+    x = cp.asarray(np.linspace(-1, 1, 66).astype(dtype).reshape(33, 2))
+    namespace: dict[str, Any] = {"cupy": cp}
+    called = f"highest_{dtype}"
+    exec(f"def {called}(x, y): return cupy.where(y > 0, x, y).max(axis=0)", namespace)
+    (text, *_) = texts_of(host, [(namespace[called], (x, x.copy()))])
+    assert arithmetic(machine_code(text)) == (0, 0)
 
 
 SPILLED = ("LDL", "STL")  # local memory: registers were not enough
