@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ufuse.backends.cupy.text import CUPYS, Dialect, Form, Writer, kernel_name
+from ufuse.backends.cupy.text import CUPYS, Dialect, Form, kernel_name
+from ufuse.backends.cupy.tiles import SpreadWriter, tile_of
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
@@ -64,11 +65,11 @@ def operations_of(plan: KernelPlan) -> list[Segment]:
     return [segment for segment in plan.segments if segment.kind != "tree"]
 
 
-class TreeWriter(Writer):
-    """Writes a kernel that folds as CuPy's own."""
+class TreeWriter(SpreadWriter):
+    """Writes a kernel that folds as CuPy's own; a thread reads several elements at once and folds them in turn."""
 
     def __init__(self, plan: KernelPlan, form: TreeForm, dialect: Dialect) -> None:
-        super().__init__(plan, form.walk, dialect)
+        super().__init__(plan, replace(form.walk, few=tile_of(plan)), dialect)
         self.tree = form
         self.folds = trees_of(plan)
         self.is_made = any(result.how[0] == "new" for result in plan.results)
@@ -93,6 +94,8 @@ class TreeWriter(Writer):
         body = [line for one in operations_of(self.plan) for line in self.segment(one)]
         structs = [line for fold in self.folds for line in self._struct(fold)]
         self.preambles.insert(0, f"typedef {'long long' if self.tree.long else 'int'} IndexT;")
+        few = self.form.few
+        element = [*self.places(), *body, *self.stores(), *self._folded()]
         lines = [
             "struct Count { long long count; __device__ __forceinline__ long long size() const { return count; } };",
             *structs,
@@ -101,15 +104,32 @@ class TreeWriter(Writer):
             *_indented(1, self._shared()),
             "    const int thread = threadIdx.x, column = thread & (stride - 1), shift = __popc(stride - 1);",
             f"    const int own = thread >> shift, rows = {THREADS} >> shift;",
+            "    const long long step = rows * m;",
             "    for (long long first = (long long)blockIdx.x * stride; first < m;",
             "         first += (long long)gridDim.x * stride) {",
             "        const long long place = first + column;",
             *_indented(2, self._starts()),
             "        IndexT _J = own;",
             "        if (place < m)",
-            "            for (long long j = place + own * m; j < n; j += rows * m, _J += rows) {",
-            f"                const {self.index} i = ({self.index})j;",
-            *_indented(4, (*self.places(), *body, *self.stores(), *self._folded())),
+            f"            for (long long j = place + own * m; j < n; j += {few} * step, _J += {few} * rows) {{",
+            *_indented(4, self.room()),
+            f"                if (j + {few - 1} * step < n) {{",
+            *_indented(5, ("#pragma unroll", f"for (int k = 0; k < {few}; ++k) {{")),
+            *_indented(6, (f"const {self.index} i = ({self.index})(j + k * step);", *self.loads())),
+            "                    }",
+            *_indented(5, ("#pragma unroll", f"for (int k = 0; k < {few}; ++k) {{")),
+            f"                        const {self.index} i = ({self.index})(j + k * step);",
+            "                        const IndexT J = _J + k * rows;",
+            *_indented(6, element),
+            "                    }",
+            "                } else {",
+            "                    IndexT J = _J;",
+            "                    for (long long at = j; at < n; at += step, J += rows) {",
+            f"                        const {self.index} i = ({self.index})at;",
+            "                        const int k = 0;",
+            *_indented(6, ("{", *(f"    {line}" for line in self.loads()), "}", *element)),
+            "                    }",
+            "                }",
             "            }",
             *_indented(2, (line for fold in self.folds for line in self._across(fold))),
             "    }",
@@ -161,7 +181,7 @@ class TreeWriter(Writer):
         """One more element."""
         for fold in self.folds:
             name, (value,) = fold.outputs[0], fold.inputs
-            one = f"Fold{name}::each({self.apart(value)}, _J)"
+            one = f"Fold{name}::each({self.apart(value)}, J)"
             yield f"a{name} = Fold{name}::both(a{name}, {one});"
 
     def _across(self, fold: Segment) -> Iterator[str]:
