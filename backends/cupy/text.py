@@ -1,24 +1,26 @@
 """CUDA C++ for the plan of a kernel: each operation is CuPy's own loop in a scope of its own.
 
-Contraction is on, as CuPy has it: within a loop it is part of CuPy's result. Which product of `a * b + c * d` is fused
-with the sum depends on what else uses the products, and on where the operands come from. So a loop must look to the
-compiler as it does alone in CuPy's kernel, and nothing may be contracted between two:
-
-- real sums, differences, products and squares are intrinsics, which are never contracted; other loops of one rounding
-  (PLAIN) have nothing to contract;
-- what other loops take and give goes through `ufuse_apart`, which changes nothing, but no compiler can know that.
+What is contracted is what CuPy's compiler contracts: contraction.py.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import cupy
 import numpy as np
 
+from ufuse.backends.cupy.contraction import (
+    AFTER_OF,
+    APART_OF,
+    INTRINSICS,
+    LETTERS,
+    Nature,
+    nature_of,
+)
 from ufuse.backends.planning.kernels import KernelPlan, Operand, Segment
 from ufuse.backends.planning.loops import Loop
 from ufuse.graph.node import Node
@@ -26,80 +28,6 @@ from ufuse.graph.types import ArrayType
 from ufuse.graph.typing.infer import operand_of
 from ufuse.graph.typing.library import Routine
 from ufuse.graph.typing.library import cupy as library
-
-INTRINSICS = {
-    "add": "add_rn(in0, in1)",
-    "subtract": "sub_rn(in0, in1)",
-    "multiply": "mul_rn(in0, in1)",
-    "square": "mul_rn(in0, in0)",
-}
-LETTERS = {"f": "f", "d": "d"}  # of intrinsics, by the type of a loop
-# Loops of numbers that are not complex, without a sum or product.
-PLAIN = frozenset(
-    """equal not_equal less less_equal greater greater_equal maximum minimum fmax fmin absolute fabs negative
-    positive sign signbit copysign isnan isinf isfinite floor ceil trunc rint logical_and logical_or logical_xor
-    logical_not where divide sqrt reciprocal""".split()
-)
-# A grid has one layer, so `blockIdx.z` is 0. The numbers `own` keep two loops' equal operands from being one value.
-APART = """\
-#ifdef __CUDA_ARCH__
-#define UFUSE_UNKNOWN(place, zero, own) \\
-    "{ .reg .b32 low; mov.b32 low, %" place "; lop3.b32 low, low, %" zero ", %" own ", 0x78; mov.b32 %" place ", low; }"
-#define UFUSE_UNKNOWN_64(place, zero, own) \\
-    "{ .reg .b32 low, high; mov.b64 {low, high}, %" place "; lop3.b32 low, low, %" zero ", %" own ", 0x78; " \\
-    "mov.b64 %" place ", {low, high}; }"
-#define UFUSE_UNKNOWN_16(place, zero, own) \\
-    "{ .reg .b32 low; cvt.u32.u16 low, %" place "; lop3.b32 low, low, %" zero ", %" own ", 0x78; " \\
-    "cvt.u16.u32 %" place ", low; }"
-#define UFUSE_APART(code, ...) asm volatile(code : __VA_ARGS__ : "r"(blockIdx.z), "n"(own))
-#else
-#define UFUSE_APART(code, ...)
-#endif
-"""
-APART_HALF = """\
-template <unsigned int own> __device__ __forceinline__ float16 ufuse_apart(float16 value)
-{
-    UFUSE_APART(UFUSE_UNKNOWN_16("0", "1", "2"), "+h"(reinterpret_cast<unsigned short&>(value)));
-    return value;
-}
-"""
-APART_REAL = """\
-template <unsigned int own> __device__ __forceinline__ TYPE ufuse_apart(TYPE value)
-{
-    UFUSE_APART(UNKNOWN("0", "1", "2"), "+LETTER"(value));
-    return value;
-}
-"""
-# Compilers order products by what is known first, and those for architectures before 10.0 read both parts at once.
-APART_COMPLEX = """\
-template <unsigned int own> __device__ __forceinline__ thrust::complex<TYPE> ufuse_apart(thrust::complex<TYPE> value)
-{
-#if __CUDA_ARCH__ < 1000
-    TYPE real = value.real(), imag = value.imag();
-    UFUSE_APART(UNKNOWN("0", "2", "3") UNKNOWN("1", "2", "3"), "+LETTER"(real), "+LETTER"(imag));
-#else
-    const TYPE real = ufuse_apart<own>(value.real()), imag = ufuse_apart<own>(value.imag());
-#endif
-    return thrust::complex<TYPE>(real, imag);
-}
-"""
-
-
-def _of_type(text: str, type_: str) -> str:
-    unknown = "UFUSE_UNKNOWN_64" if type_ == "double" else "UFUSE_UNKNOWN"
-    return (
-        text.replace("TYPE", type_).replace("LETTER", type_[0]).replace("UNKNOWN(", f"{unknown}(")
-    )
-
-
-APART_OF = {  # by the type of a value
-    "e": (APART, APART_HALF),
-    "f": (APART, _of_type(APART_REAL, "float")),
-    "d": (APART, _of_type(APART_REAL, "double")),
-    "F": (APART, _of_type(APART_REAL, "float"), _of_type(APART_COMPLEX, "float")),
-    "D": (APART, _of_type(APART_REAL, "double"), _of_type(APART_COMPLEX, "double")),
-}
-
 
 VARYING, FAR = -1, -2  # of a step: known at the launch only; so is one to another part of memory
 
@@ -179,6 +107,7 @@ class Writer:
             place for place in range(len(plan.operands)) if not is_array(plan, place)
         }  # and what a loop makes of them
         self.real: set[int] = set()  # complex values that a loop makes of real ones
+        self.steady: set[int] = set()  # values that a steady loop makes
         self.own = 0  # the number of the next `ufuse_apart`
         self.nodes = {one.position: one.node for one in plan.operations}
         self.targets = {result.how[1] for result in plan.results if result.how[0] == "into"}
@@ -270,6 +199,7 @@ class Writer:
             return
         if segment.loop.kind in ("cast", "copy"):
             (value,) = segment.inputs
+            self.steady |= {output} & {output if value in self.steady else -1}
             is_own = origin.name != "cast"  # of the loop: CuPy's kernel makes it of what it reads
             if is_own and value in self.numbers:
                 self.numbers.add(output)
@@ -279,17 +209,27 @@ class Writer:
             return
         routine = self._routine(segment)
         self.preambles.append(routine.preamble)
-        is_loose = _is_loose(segment.loop)
+        nature = nature_of(segment.loop)
         yield f"{made} v{output};"
         yield f"{{  // {segment.loop.name}{line[4:] and ',' + line[4:]}"
         for place, (value, dtype) in enumerate(zip(segment.inputs, routine.dtypes, strict=False)):
-            given = self.apart(value) if is_loose else f"v{value}"
+            given = self._given(value, nature)
             yield f"    typedef {self.type_name(dtype)} in{place}_type; const in{place}_type in{place} = {given};"
         yield f"    typedef {made} out0_type; out0_type &out0 = v{output};"
         yield f"    {routine.text.strip()};"
-        if is_loose:
+        if nature is Nature.LOOSE:
             yield f"    out0 = {self._apart(output, 'out0')};"
+        elif nature is Nature.STEADY:
+            self.steady.add(output)
         yield "}"
+
+    def _given(self, value: int, nature: Nature) -> str:
+        """A value as a loop takes it."""
+        if nature is Nature.LOOSE:
+            return self.apart(value)
+        if nature is Nature.STEADY and value in self.steady:
+            return self._apart(value, f"v{value}", "after", AFTER_OF)
+        return f"v{value}"
 
     def _gather(self, segment: Segment, made: str, line: str) -> Iterator[str]:
         """An element of a table; places that are not in it wrap, as CuPy's do."""
@@ -323,22 +263,19 @@ class Writer:
             return f"{self.type_name(self.plan.dtype(value))}({real}, v{value}.imag())"
         return self._apart(value, f"v{value}")
 
-    def _apart(self, value: int, text: str) -> str:
+    def _apart(
+        self,
+        value: int,
+        text: str,
+        how: str = "apart",
+        preambles: Mapping[str, tuple[str, ...]] = APART_OF,
+    ) -> str:
         letter = self.plan.dtype(value).char
-        if letter not in APART_OF or self.dialect is not CUPYS:
+        if letter not in preambles or self.dialect is not CUPYS:
             return text
-        self.preambles += APART_OF[letter]
+        self.preambles += preambles[letter]
         self.own += 1
-        return f"ufuse_apart<{self.own}>({text})"
-
-
-def _is_loose(loop: Loop) -> bool:
-    """Whether the compiler could contract what a loop does, or contract it with one before or behind it."""
-    kinds = {dtype.kind for dtype in loop.dtypes}
-    if loop.kind != "ufunc" or not kinds & {*"fc"} or (loop.name in PLAIN and "c" not in kinds):
-        return False
-    is_intrinsic = loop.name in INTRINSICS and loop.dtypes[-1].char in LETTERS
-    return not (is_intrinsic and len({*loop.dtypes}) == 1)
+        return f"ufuse_{how}<{self.own}>({text})"
 
 
 def is_array(plan: KernelPlan, place: int) -> bool:

@@ -29,9 +29,10 @@ def clock(host: Host, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[in
     """Calls are timed, by a device that takes so long for so many launches (None: it is not done)."""
     monkeypatch.setattr(decorator, "MEASURING", True)
     lift_limits(monkeypatch)
+    counts = host.device.counts
 
     def launches() -> int:
-        return int(host.device.counts["launch"])
+        return int(counts["launch"])
 
     def use(took: Callable[[int], Any]) -> None:
         def taken(began: int, ended: int) -> Any:

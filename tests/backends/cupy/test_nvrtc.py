@@ -269,7 +269,7 @@ def signed(
 def test_real_loops_are_what_they_are_alone(
     host: Host, signed: Callable[..., Counter[tuple[str, bool, bool]]], dtype: str, architecture: str
 ) -> None:  # fmt: skip
-    """In machine code there is what the lone loops have, nothing more and nothing less."""
+    """In machine code there is what the lone loops have, and nothing more; what is the same for two may be there once."""
     cp = host.cupy
     arrays = [cp.asarray(np.linspace(0.1, 2, 33).astype(dtype)) for _ in range(3)]
     cases = (
@@ -284,7 +284,9 @@ def test_real_loops_are_what_they_are_alone(
         (text, *_) = texts_of(host, [(namespace[called], tuple(arrays))])
         functions = [getattr(cp, name) for name in names.split()]
         alone = [signed(text_of_cupys(host, f, *arrays[: f.nin]), architecture) for f in functions]
-        assert signed(text, architecture) == sum(alone, Counter())
+        wanted, found = sum(alone, Counter()), signed(text, architecture)
+        assert not found - wanted
+        assert all(found[one] == wanted[one] for one in wanted if one[2])
 
 
 @pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)
@@ -315,7 +317,7 @@ def test_complex_products_are_fused_as_alone(
 def test_complex_products_are_folded_as_alone(
     host: Host, signed: Callable[..., Counter[tuple[str, bool, bool]]], dtype: str, architecture: str
 ) -> None:  # fmt: skip
-    """Between folds with branches, too."""
+    """Between folds with branches, too: four elements at once, one, and those of two threads."""
     x = host.cupy.asarray(np.ones((33, 200), dtype))
     namespace: dict[str, Any] = {"cupy": host.cupy}
     called = f"folds_{dtype}"
@@ -337,7 +339,8 @@ def test_complex_products_are_folded_as_alone(
     wanted, found = signed(alone, architecture), signed(text, architecture)
     assert not wanted - found
     fused = [one for one in wanted if one[2]]
-    assert [found[one] for one in fused] == [wanted[one] for one in fused] == [2]
+    assert [wanted[one] for one in fused] == [2]
+    assert [found[one] for one in fused] == [4 + 1 + 1]
 
 
 @pytest.mark.parametrize("dtype", "fd")
