@@ -25,7 +25,7 @@ def took(began: Any, ended: Any) -> int | None:
     try:
         if not ended.done:
             return None
-        return round(cuda.get_elapsed_time(began, ended) * 1e6)
+        return int(cuda.get_elapsed_time(began, ended) * 1e6)
     except cuda.runtime.CUDARuntimeError:  # of two devices, or captured
         return NOTHING
 

@@ -7,7 +7,7 @@ element of one result, and halves of the block are folded until one element for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -207,5 +207,5 @@ def tree_text(plan: KernelPlan, name: str, form: TreeForm, dialect: Dialect) -> 
     return TreeWriter(plan, form, dialect).text(name)
 
 
-def _indented(depth: int, lines: Iterator[str] | tuple[str, ...]) -> Iterator[str]:
+def _indented(depth: int, lines: Iterable[str]) -> Iterator[str]:
     return (" " * (4 * depth) + line for line in lines)

@@ -169,6 +169,7 @@ def test_what_the_user_captures_is_launched(host: Host) -> None:
         result = compiled(u, f, 0.25)
         graph = stream.end_capture()
         graph.launch(stream)
+        stream.synchronize()
     assert result.get().tobytes() == wanted.get().tobytes()
     assert u.get().tobytes() == v.get().tobytes()
 
