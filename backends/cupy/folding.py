@@ -47,11 +47,11 @@ WIDTHS = (
     (8192,            512),
 )
 # fmt: on
-WIDEST, FEW_ROWS, ALONE = (
-    512,
+WIDEST = 512  # threads of longer rows,
+FEW_ROWS, ALONE = (
     256,
     1024,
-)  # of longer rows, and where so few of them leave most of a device idle
+)  # or so many, where fewer rows than that would leave most of a device idle
 
 
 class TotalKernel(Kernel):

@@ -15,9 +15,7 @@ from ufuse.backends.cupy.text import FAR, VARYING, Dialect, Form, Writer, kernel
 from ufuse.backends.planning.kernels import KernelPlan
 
 WARP = 32
-FAR_BLOCK = (
-    256  # threads where rows are far apart: each of its warps has one, which a cache reads together
-)
+FAR_BLOCK = 256  # threads where rows are far apart: a cache reads those of its warps together
 MOST = 4  # elements of a thread
 MOST_ARRAYS = 31  # of a kernel: C keeps two bits of 63 for the step of each
 MOST_REGISTERS = 64  # of a thread, for what it reads

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -30,6 +32,15 @@ def device() -> Host | RealDevice:
     return install()
 
 
+@contextmanager
+def few_are_many() -> Iterator[None]:
+    """Have threads take several elements, and warps go down several rows, of arrays as small as these."""
+    from ufuse.backends.cupy import launch, tiles  # noqa: PLC0415  only where CuPy is
+
+    with patch.object(launch, "TAKES_FEW", 1), patch.object(tiles, "WARPS", 3):
+        yield
+
+
 class DeviceWorld(World):
     """The module of a program of CuPy's arrays."""
 
@@ -39,7 +50,15 @@ class DeviceWorld(World):
     def __init__(self, source: str) -> None:
         self.host = device()
         import_late_modules()
+        self.thresholds = ExitStack()
+        if zlib.crc32(source.encode()) % 2:
+            self.thresholds.enter_context(few_are_many())
         super().__init__(source)
+
+    def forget(self) -> None:
+        """Drop the source."""
+        super().forget()
+        self.thresholds.close()
 
     def modes(self, seed: int) -> list[Mode]:
         """CuPy warns of no numbers."""
