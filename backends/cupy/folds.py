@@ -175,18 +175,20 @@ class FoldWriter(Writer):
         """All of a row's threads: each has the result."""
         name = fold.outputs[0]
         width = min(threads, 32)
+        yield from self._lanes(fold, width)
+        if threads > width:
+            width = threads // 32
+            yield f"if (lane % 32 == 0) part{name}[{row} * {width} + lane / 32] = a{name};"
+            yield "__syncthreads();"
+            yield f"a{name} = part{name}[{row} * {width} + lane % {width}];"
+            yield from self._lanes(fold, width)
+        yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0, {width});"
+
+    def _lanes(self, fold: Segment, width: int) -> Iterator[str]:
+        """So many threads of a warp: the first has the result."""
+        name = fold.outputs[0]
         yield f"for (int s = {width // 2}; s; s >>= 1)"
         yield f"    a{name} = fold{name}(a{name}, __shfl_down_sync(0xffffffffu, a{name}, s, {width}));"
-        if threads <= width:
-            yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0, {width});"
-            return
-        warps = threads // 32
-        yield f"if (lane % 32 == 0) part{name}[{row} * {warps} + lane / 32] = a{name};"
-        yield "__syncthreads();"
-        yield f"a{name} = part{name}[{row} * {warps} + lane % {warps}];"
-        yield f"for (int s = {warps // 2}; s; s >>= 1)"
-        yield f"    a{name} = fold{name}(a{name}, __shfl_down_sync(0xffffffffu, a{name}, s, {warps}));"
-        yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0, {warps});"
 
     def shared(self, threads: int, rows: int) -> Iterator[str]:
         """What warps leave for one another."""
@@ -234,15 +236,8 @@ class TotalWriter(FoldWriter):
         skipped = {f"r{p}[" for p, one in enumerate(self.plan.results) if one.how[0] == "scalar"}
         return (line for line in super().stores() if not line.startswith(tuple(skipped) or ("\0",)))
 
-    def places(self) -> Iterator[str]:
-        """The elements of the operands; where all lie alike some are read before."""
-        if self.form.axes:
-            yield from super().places()
-            return
-        for place in self.walked:
-            if place in self.read:
-                name = self.type_name(self.plan.operands[place].dtype)
-                yield f"const {name} v{place} = {f'g{place}.at[e]' if self._is_packed(place) else f'p{place}[i]'};"
+    def _element(self, place: int) -> str:
+        return f"g{place}.at[e]" if self._is_packed(place) else super()._element(place)
 
     def _is_packed(self, place: int) -> bool:
         return not self.form.axes and takes_packs(self.plan.operands[place].dtype)

@@ -167,12 +167,32 @@ class Writer:
     def places(self) -> Iterator[str]:
         """The index along each axis, and the elements of the operands."""
         yield from self._indices("i", self.form.axes)
+        yield from self.elements()
+
+    def elements(self) -> Iterator[str]:
+        """What operands give, by their numbers."""
         for place in self.walked:
             operand = self.plan.operands[place]
             if operand.axis is not None:
-                yield f"const {self.index} v{place} = {self._offset(place)};"
+                yield f"const {self.index} v{place} = {self._counted(place)};"
             elif place in self.read:
-                yield f"const {self.type_name(operand.dtype)} v{place} = p{place}[{self._offset(place)}];"
+                yield f"const {self.type_name(operand.dtype)} v{place} = {self._element(place)};"
+
+    def _counted(self, place: int) -> str:
+        """How far along an axis the element is."""
+        return self._offset(place)
+
+    def _element(self, place: int) -> str:
+        """The element of an operand."""
+        return f"p{place}[{self._offset(place)}]"
+
+    def _stored(self, target: int) -> str:
+        """Where an element is stored into."""
+        return f"p{target}[{self._offset(target)}]"
+
+    def _made(self, place: int) -> str:
+        """Where an element of a new array is."""
+        return f"r{place}[i]"
 
     def _offset(self, place: int) -> str:
         if not self.form.axes:
@@ -182,11 +202,9 @@ class Writer:
     def stores(self) -> Iterator[str]:
         """The results: new arrays are in C order, others are stored into."""
         for place, result in enumerate(self.plan.results):
-            if result.how[0] == "into":
-                target = result.how[1]
-                yield f"p{target}[{self._offset(target)}] = v{result.value};"
-            else:
-                yield f"r{place}[i] = v{result.value};"
+            into = result.how[0] == "into"
+            at = self._stored(result.how[1]) if into else self._made(place)
+            yield f"{at} = v{result.value};"
 
     def segment(self, segment: Segment) -> Iterator[str]:
         """The lines of one operation."""
@@ -199,7 +217,8 @@ class Writer:
             return
         if segment.loop.kind in ("cast", "copy"):
             (value,) = segment.inputs
-            self.steady |= {output} & {output if value in self.steady else -1}
+            if value in self.steady:
+                self.steady.add(output)
             is_own = origin.name != "cast"  # of the loop: CuPy's kernel makes it of what it reads
             if is_own and value in self.numbers:
                 self.numbers.add(output)

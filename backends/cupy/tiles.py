@@ -53,7 +53,7 @@ def tile_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
         *writer.loads(),
         "#pragma unroll",
         f"for (int k = 0; k < {few}; ++k) {{",
-        *(f"    {line}" for line in (*writer.places(), *body)),
+        *(f"    {line}" for line in (*writer.elements(), *body)),
         f"    if (own + k * {WARP} >= begin) {{",
         *(f"        {line}" for line in writer.stores()),
         "    }",
@@ -162,7 +162,7 @@ class TileWriter(Writer):
                 continue
             name = self.type_name(operand.dtype)
             if self.columns[place] == 0:
-                yield f"const {name} v{place} = b{place}[0];"
+                yield f"const {name} z{place} = b{place}[0];"
             else:
                 yield f"{name} a{place}[{self.form.few}];"
                 read.append(place)
@@ -172,23 +172,17 @@ class TileWriter(Writer):
             yield from (f"    a{place}[k] = b{place}[{self._at(place)}];" for place in read)
             yield "}"
 
-    def places(self) -> Iterator[str]:
-        """The elements of the operands."""
-        for place in self.walked:
-            operand = self.plan.operands[place]
-            if operand.axis is not None:
-                yield f"const {self.index} v{place} = b{place} + {self._at(place)};"
-            elif place in self.read and self.columns[place] != 0:
-                yield f"const {self.type_name(operand.dtype)} v{place} = a{place}[k];"
+    def _counted(self, place: int) -> str:
+        return f"b{place} + {self._at(place)}"
 
-    def stores(self) -> Iterator[str]:
-        """The results: new arrays are in C order, others are stored into."""
-        for place, result in enumerate(self.plan.results):
-            if result.how[0] == "into":
-                target = result.how[1]
-                yield f"b{target}[{self._at(target)}] = v{result.value};"
-            else:
-                yield f"o{place}[k * {WARP}] = v{result.value};"
+    def _element(self, place: int) -> str:
+        return f"z{place}" if self.columns[place] == 0 else f"a{place}[k]"
+
+    def _stored(self, target: int) -> str:
+        return f"b{target}[{self._at(target)}]"
+
+    def _made(self, place: int) -> str:
+        return f"o{place}[k * {WARP}]"
 
 
 def spread_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
@@ -244,12 +238,5 @@ class SpreadWriter(Writer):
         yield from self._indices("i", self.form.axes)
         yield from (f"a{place}[k] = p{place}[{self._offset(place)}];" for place in self._reads())
 
-    def places(self) -> Iterator[str]:
-        """The elements of the operands."""
-        yield from self._indices("i", self.form.axes)
-        for place in self.walked:
-            operand = self.plan.operands[place]
-            if operand.axis is not None:
-                yield f"const {self.index} v{place} = {self._offset(place)};"
-            elif place in self.read:
-                yield f"const {self.type_name(operand.dtype)} v{place} = a{place}[k];"
+    def _element(self, place: int) -> str:
+        return f"a{place}[k]"

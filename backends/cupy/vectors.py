@@ -67,7 +67,7 @@ class VectorWriter(Writer):
     def _pack(self, dtype: np.dtype) -> str:
         return f"ufuse_pack<{self.type_name(dtype)}, {self.form.few}>"
 
-    def _made(self) -> Iterator[tuple[str, str, int]]:
+    def _packs(self) -> Iterator[tuple[str, str, int]]:
         """The packs that are written: of which type, where to, and the value's number."""
         for place, result in enumerate(self.plan.results):
             into = result.how[0] == "into"
@@ -79,7 +79,7 @@ class VectorWriter(Writer):
         few, reads = self.form.few, self._read_places()
         for place in reads:
             yield f"{self._pack(self.plan.operands[place].dtype)} a{place};"
-        for place, (pack, _, _) in enumerate(self._made()):
+        for place, (pack, _, _) in enumerate(self._packs()):
             yield f"{pack} b{place};"
         yield f"if (there == {few}) {{"
         for place in reads:
@@ -93,26 +93,23 @@ class VectorWriter(Writer):
         yield "    }"
         yield "}"
 
-    def places(self) -> Iterator[str]:
-        """The elements of the operands."""
-        for place in self._read_places():
-            name = self.type_name(self.plan.operands[place].dtype)
-            yield f"const {name} v{place} = a{place}.at[k];"
+    def _element(self, place: int) -> str:
+        return f"a{place}.at[k]"
 
     def stores(self) -> Iterator[str]:
         """The results."""
-        for place, (_, _, value) in enumerate(self._made()):
+        for place, (_, _, value) in enumerate(self._packs()):
             yield f"b{place}.at[k] = v{value};"
 
     def written(self) -> Iterator[str]:
         """What is written at once, or one by one."""
         few = self.form.few
         yield f"if (there == {few}) {{"
-        for place, (pack, address, _) in enumerate(self._made()):
+        for place, (pack, address, _) in enumerate(self._packs()):
             yield f"    reinterpret_cast<{pack}*>({address})[i] = b{place};"
         yield "} else {"
         yield "    for (int k = 0; k < there; ++k) {"
-        for place, (_, address, _) in enumerate(self._made()):
+        for place, (_, address, _) in enumerate(self._packs()):
             yield f"        {address}[i * {few} + k] = b{place}.at[k];"
         yield "    }"
         yield "}"

@@ -26,7 +26,10 @@ def _measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Time calls, as users have it; let traces take what they need, however busy the machine."""
     monkeypatch.setattr(decorator, "MEASURING", True)
     lift_limits(monkeypatch)
+    marks: list[object] = []
+    monkeypatch.setattr(sessions.Session, "device_mark", marks.append)
     yield
+    assert not marks, "nothing here is on a device"
     assert not _hook.hook_installed()
 
 

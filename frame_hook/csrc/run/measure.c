@@ -144,7 +144,7 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     run->trial = NULL;
     run->way = WAY_COMPILED;
     run->is_cut = false;
-    run->mark = NULL;
+    run->on_device = false;
     cache->calls++;
     if (cache->measuring) {
         run->way = cache->way;

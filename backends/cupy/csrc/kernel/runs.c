@@ -276,17 +276,13 @@ way_of(const Kernel *self, const Walk *walk, const Cell *cells)
 static PyObject *
 columns_as_tuple(uint64_t columns, int arrays)
 {
-    PyObject *tuple = PyTuple_New(columns == 0 ? 0 : arrays);
-    for (int i = 0; tuple != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
+    Py_ssize_t steps[MOST_COLUMNS];
+    int count = columns == 0 ? 0 : arrays;
+    for (int i = 0; i < count; i++) {
         Column column = (Column)(columns >> (COLUMN_BITS * i) & 3);
-        PyObject *step = PyLong_FromLong(column > COLUMN_ONE ? COLUMN_ONE - (long)column : column);
-        if (step == NULL) {
-            Py_CLEAR(tuple);
-            break;
-        }
-        PyTuple_SET_ITEM(tuple, i, step);
+        steps[i] = column > COLUMN_ONE ? COLUMN_ONE - (Py_ssize_t)column : (Py_ssize_t)column;
     }
-    return tuple;
+    return numbers_as_tuple(steps, count);
 }
 
 static bool

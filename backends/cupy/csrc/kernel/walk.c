@@ -166,8 +166,9 @@ walk_over(const DeviceView *views, const Py_ssize_t *items, int count, Walk *wal
     return 0;
 }
 
-static PyObject *
-tuple_of(const Py_ssize_t *numbers, int count)
+/* Numbers as a tuple; NULL with an exception. */
+PyObject *
+numbers_as_tuple(const Py_ssize_t *numbers, int count)
 {
     PyObject *tuple = PyTuple_New(count);
     for (int i = 0; tuple != NULL && i < count; i++) {
@@ -187,15 +188,15 @@ shown(const Walk *walk, int count)
 {
     PyObject *steps = PyTuple_New(count);
     for (int i = 0; steps != NULL && i < count; i++) {
-        PyObject *own = tuple_of(walk->steps + i * MOST_AXES, walk->axes);
+        PyObject *own = numbers_as_tuple(walk->steps + i * MOST_AXES, walk->axes);
         if (own == NULL) {
             Py_CLEAR(steps);
             break;
         }
         PyTuple_SET_ITEM(steps, i, own);
     }
-    PyObject *shape = steps == NULL ? NULL : tuple_of(walk->shape, walk->ndim);
-    PyObject *lengths = shape == NULL ? NULL : tuple_of(walk->lengths, walk->axes);
+    PyObject *shape = steps == NULL ? NULL : numbers_as_tuple(walk->shape, walk->ndim);
+    PyObject *lengths = shape == NULL ? NULL : numbers_as_tuple(walk->lengths, walk->axes);
     if (lengths == NULL) {
         Py_XDECREF(steps);
         Py_XDECREF(shape);
