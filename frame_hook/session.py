@@ -142,9 +142,9 @@ class Session:
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
         record = self.record(code)
-        if self.loops is not None and record.goes_over_generators is None and not self.every_frame:
-            record.goes_over_generators = whole.takes_generators(code)
-            if record.goes_over_generators:
+        if self.loops is not None and record.needs_whole is None and not self.every_frame:
+            record.needs_whole = whole.is_needed(code)
+            if record.needs_whole:
                 whole.ask_soon(cache, measures=self.measures)
         headers = self._headers(code, record)
         if self.loops is not None and goes_to_loop(code, position, state, headers):
@@ -161,7 +161,7 @@ class Session:
             for header in record.begins.keys() - known.keys():
                 _end_at_nest(cache, header, record)
                 _leave_behind(cache, header, record)
-                if not record.whole_tries and not self.every_frame:
+                if not record.whole_tries and not self.every_frame and not record.needs_whole:
                     whole.put_off(cache, measures=self.measures)
             if found is None:
                 _unroll_again(cache, position, record)

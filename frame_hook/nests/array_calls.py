@@ -197,7 +197,8 @@ FOLDS = {
 MAKERS: dict[Any, Rule] = {
     np.zeros: making.maker(0), np.ones: making.maker(1), np.empty: making.maker(None), np.ndarray: making.maker(None),
     np.full: making.full,
-    np.eye: making.identity, np.identity: making.identity, np.array: making.array, np.concatenate: composed.concatenate,
+    np.eye: making.identity, np.identity: making.identity, np.array: making.array,
+    np.asarray: making.as_array, np.concatenate: composed.concatenate,
     np.arange: arranged.arange, np.linspace: arranged.linspace,
 }
 FUNCTIONS: dict[Any, Rule] = {

@@ -29,7 +29,13 @@ from ufuse.frame_hook.nests import (
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
-from ufuse.frame_hook.nests.positions import BACK, loop_positions, while_headers, written
+from ufuse.frame_hook.nests.positions import (
+    BACK,
+    loop_positions,
+    read_positions,
+    while_headers,
+    written,
+)
 from ufuse.frame_hook.nests.refusals import why_not_instruction
 from ufuse.frame_hook.nests.values import CALLABLE, NotNativeError, item_kind
 from ufuse.frame_hook.trace.symbols import (
@@ -330,8 +336,7 @@ def is_list_of_numbers(value: object) -> bool:
 @per_code
 def names_of(code: CodeType) -> frozenset[str] | None:
     """The globals that a function uses; None where no nest can have some instruction of it."""
-    reached = instructions.flow(code).depths
-    table = [one for one in instructions.instructions(code) if one.position in reached]
+    table = [one for one in instructions.instructions(code) if one.position in read_positions(code)]
     if not all(one.opname in HANDLERS or one.opname.startswith(JUMPS) for one in table):
         return None
     return frozenset(

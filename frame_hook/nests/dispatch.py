@@ -35,7 +35,9 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    Listed,
     MadeFunction,
+    MadeList,
     Member,
     Method,
     NotNativeError,
@@ -68,6 +70,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return complexes.attribute(owner, name)
     if isinstance(owner, Table) and name == "append":
         owner = reader.outside.grow(owner)
+    if isinstance(owner, Listed | MadeList) and name == "append":
+        return Method(owner, name)
     if isinstance(owner, Numbers | OtherList) and name == "append":
         if type(reader.outside.sequences[owner.holder.slot]) is not list:
             raise NotNativeError("the method append of what is no list is not compiled yet")
@@ -113,7 +117,7 @@ def call(
             arguments = [characters.known(reader, one) for one in arguments]
             reader.stack.append(fields.called_method(reader, owner, name, arguments))
             return
-        if isinstance(owner, Numbers | OtherList) and not keywords:
+        if isinstance(owner, Numbers | OtherList | Listed | MadeList) and not keywords:
             reader.stack.append(lists.called_method(reader, owner, name, arguments))
             return
         reader.stack.append(array_calls.called_method(reader, owner, name, arguments, keywords))
@@ -169,7 +173,11 @@ def call(
         reader.stack.append(reader.length(reader.outside.as_characters(arguments[0]).holder, 0))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Entries):
         reader.stack.append(Known(len(arguments[0].found)))
-    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Numbers | OtherList):
+    elif (
+        value is len
+        and len(arguments) == 1
+        and isinstance(arguments[0], Numbers | OtherList | MadeList)
+    ):
         reader.stack.append(reader.length(arguments[0].holder, 0))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Objects):
         reader.stack.append(object_lists.length(reader, arguments[0]))

@@ -12,6 +12,7 @@ from ufuse.frame_hook.nests import (
     fields,
     gathers,
     lists,
+    made_lists,
     object_lists,
     tables,
     tuples,
@@ -31,6 +32,7 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Listed,
+    MadeList,
     Member,
     NotNativeError,
     Number,
@@ -65,6 +67,11 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
         return lists.part(reader, container, key)
     if isinstance(container, Numbers | OtherList):
         container = lists.settled(reader, container)
+        return _loaded(reader, container.holder, (views.index(reader, key),))
+    if isinstance(container, Listed) and isinstance(key, Known) and type(key.value) is int:
+        return element(reader, Items(container.items), key)
+    if isinstance(container, MadeList):
+        container = made_lists.settled(container)
         return _loaded(reader, container.holder, (views.index(reader, key),))
     if isinstance(container, Entries):
         return fields.entry(reader, container, characters.known(reader, key))
@@ -166,6 +173,9 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
     """`container[key] = item`."""
     if isinstance(container, Numbers):
         lists.store(reader, container, key, item)
+        return
+    if isinstance(container, MadeList):
+        made_lists.store(reader, container, key, item)
         return
     if isinstance(container, Table | Row):
         tables.store(reader, container, key, item)

@@ -433,5 +433,5 @@ def _settled(reader: Reader, item: Item) -> Item:
         case Items(items=items) if any(isinstance(one, Lazy | Items | Listed) for one in items):
             return Items(tuple(_settled(reader, one) for one in items))
         case Listed(items=items):
-            return Listed(tuple(_settled(reader, one) for one in items))
+            return Listed(tuple(_settled(reader, one) for one in items), item.site)
     return item

@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests.fields import FieldError
 from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.leaving import Exit
+from ufuse.frame_hook.nests.made_lists import GrowError
 from ufuse.frame_hook.nests.object_lists import MemberError
 from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
@@ -199,6 +200,8 @@ def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
             tries = replace(tries, fields=tries.fields | more.fields, wide=tries.wide | more.wide)
         except MemberError as more:
             tries = replace(tries, members=tries.members | more.slots)
+        except GrowError as more:
+            tries = replace(tries, grown=more.added(tries.grown))
         except WidenError as more:
             known = tries.widened or frozenset()
             tries = replace(tries, widened=known | more.names if more.names - known else None)

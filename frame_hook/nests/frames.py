@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.nests.positions import joins
-from ufuse.frame_hook.nests.values import Item, Kind
+from ufuse.frame_hook.nests.values import Item, Kind, NumberKind
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
 HIDDEN = (RESULT, LOST)
@@ -38,6 +39,7 @@ class Tries:
     where others are none, is in doubt. By the program's names for them: `dynamic` are ints from outside
     that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
     NumPy's numbers, whichever. `members`: slots of locals that it does not bind, which are items of lists of objects.
+    `grown`: where it makes lists that it appends to, with what they get.
     """
 
     widened: frozenset[str] | None = None
@@ -47,6 +49,7 @@ class Tries:
     fields: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()
     members: frozenset[int] = frozenset()
+    grown: frozenset[tuple[str, frozenset[NumberKind]]] = frozenset()
 
 
 NO_TRIES = Tries()
@@ -77,6 +80,7 @@ class Function:
         self.live = instructions.live_locals(code)
         self.joins = joins(code)
         self.protected = handled(code)
+        self.raising = raising_positions(code)
         # A function of its own up to 3.11, which begins with its iterator.
         self.is_comprehension = code.co_varnames[:1] == (".0",)
         returns = [one for one in self.table.values() if one.opname in instructions.ENDS]

@@ -39,6 +39,7 @@ from ufuse.frame_hook.nests.values import (
     Kind,
     Known,
     MadeFunction,
+    MadeList,
     NotNativeError,
     Number,
     Numbers,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 CLOSURE = 8  # the flag of MAKE_FUNCTION, and the argument of SET_FUNCTION_ATTRIBUTE
 NAME = "<genexpr>"
+COMPREHENSION = "<listcomp>"  # a function of its own up to 3.11
 COMPENSATES_INTS = VERSION >= (3, 14)  # that are added to floats, too
 NOT_MADE = "making a function with defaults is not compiled yet"
 TAKES_NONE = "a generator is compiled only where sum, any, all, min, max or math.prod goes over it"
@@ -106,7 +108,9 @@ def is_gone_over(function: Any, arguments: list[Item]) -> bool:
     """Whether a call goes over a sequence of numbers: as over a generator of its items."""
     is_known = isinstance(function, CALLABLE) and function in CONSUMERS
     return (
-        is_known and bool(arguments) and isinstance(arguments[0], Numbers | Row | Array | RangeOf)
+        is_known
+        and bool(arguments)
+        and isinstance(arguments[0], Numbers | MadeList | Row | Array | RangeOf)
     )
 
 

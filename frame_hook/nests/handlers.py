@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests import (
     fields,
     generators,
     lists,
+    made_lists,
     object_lists,
     reductions,
     tables,
@@ -40,6 +41,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Listed,
     MadeFunction,
+    MadeList,
     NotNativeError,
     Number,
     Part,
@@ -130,6 +132,16 @@ def _load_fast(reader: Reader, slot: int) -> None:
         reader.stack.append(CellOf(slot))
     else:
         reader.load(slot)
+
+
+@reads("LOAD_FAST_AND_CLEAR")
+def _load_fast_and_clear(reader: Reader, slot: int) -> None:
+    """What a comprehension hides: from 3.12 on."""
+    if slot in reader.slots:
+        reader.load(slot)
+        del reader.slots[slot]
+    else:
+        reader.stack.append(Empty())
 
 
 @reads("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
@@ -224,7 +236,7 @@ def _build_list(reader: Reader, count: int) -> None:
     _build_tuple(reader, count)
     items = reader.stack.pop()
     assert isinstance(items, Items)
-    reader.stack.append(Listed(items.items))
+    reader.stack.append(made_lists.begin(reader, items.items))
 
 
 @reads("LIST_EXTEND")
@@ -232,9 +244,13 @@ def _list_extend(reader: Reader, depth: int) -> None:
     """Of constants: a list of three or more."""
     items = reader.stack.pop()
     before = reader.stack[-depth]
-    if not isinstance(items, Items) or not isinstance(before, Listed):
+    if not isinstance(items, Items) or not isinstance(before, Listed | MadeList):
         raise NotNativeError("making a list is not compiled yet")
-    reader.stack[-depth] = Listed(before.items + items.items)
+    if isinstance(before, Listed):
+        reader.stack[-depth] = Listed(before.items + items.items, before.site)
+        return
+    for one in items.items:
+        made_lists.append(reader, before, one)
 
 
 @reads("LIST_APPEND")
@@ -439,7 +455,10 @@ def _call_named(reader: Reader, count: int, names: tuple[str, ...]) -> None:
     pair = [stack.pop(), stack.pop()]
     functions = [one for one in pair if not isinstance(one, Empty)]
     if count == 0 and isinstance(pair[1], MadeFunction) and not isinstance(pair[0], Empty):
-        reader.stack.append(generators.make_generator(pair[1], pair[0]))
+        if pair[1].code.co_name == generators.COMPREHENSION:
+            calls.enter_made(reader, pair[1], pair[:1], {})
+        else:
+            reader.stack.append(generators.make_generator(pair[1], pair[0]))
         return
     if len(functions) != 1:
         raise NotNativeError("calls of methods are not compiled yet")

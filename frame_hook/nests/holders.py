@@ -103,7 +103,8 @@ class Holders:
         """The kind of an array's elements, or of a list's items."""
         if isinstance(holder, ArrayKind) and holder.slot in self.outside.lists:
             return self.outside.lists[holder.slot].type
-        return self.element_kind(self.dtype(holder))
+        made = self.memory.item_kind(holder) if isinstance(holder, TemporaryKind) else None
+        return made or self.element_kind(self.dtype(holder))
 
     def drawn_from(self, method: Generating) -> str:
         """The slot of the generator from which a method draws."""

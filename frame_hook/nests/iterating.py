@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ufuse.frame_hook.nests import conversions, elements, keeping, object_lists, tables
+from ufuse.frame_hook.nests import (
+    conversions,
+    elements,
+    keeping,
+    made_lists,
+    object_lists,
+    tables,
+)
 from ufuse.frame_hook.nests.integers import range_length
 from ufuse.frame_hook.nests.tuples import check_members, chosen, chosen_number, is_number
 from ufuse.frame_hook.nests.values import (
@@ -22,6 +29,7 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     ListPart,
+    MadeList,
     Members,
     NotNativeError,
     Number,
@@ -43,7 +51,7 @@ from ufuse.graph.nest import I1, I64, Value
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-SEQUENCES = Array | Items | Numbers | Text | Table | Objects | ListPart | Row | RangeOf
+SEQUENCES = Array | Items | Numbers | Text | Table | Objects | ListPart | MadeList | Row | RangeOf
 
 
 # What is looped over ----------------------------------------------------------------------------------------------
@@ -154,6 +162,10 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
         case Objects(holder):
             _set(reader, name, zero, one)
             return Elements(holder, 0), object_lists.length(reader, item).value
+        case MadeList():
+            made = made_lists.settled(item).holder
+            _set(reader, name, zero, one)
+            return Elements(made, 0), reader.length(made, 0).value
         case ListPart(sequence, start, count):
             _begin(reader, sequence, name)
             _set(reader, name, start, one)

@@ -26,7 +26,10 @@ from ufuse.frame_hook.nests.values import (
     Kind,
     Known,
     Lazy,
+    Listed,
+    ListedKind,
     MadeFunction,
+    MadeList,
     Member,
     MemberKind,
     Method,
@@ -86,9 +89,9 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return item
         case MadeFunction():  # its variables are those of what made it
             return item
-        case Numbers() | Table() | Objects() | OtherList() | Text():
+        case Numbers() | Table() | Objects() | OtherList() | MadeList() | Text():
             return item
-        case Method(Numbers() | OtherList() | Entries()):
+        case Method(Numbers() | OtherList() | MadeList() | Entries()):
             return item
         case Character(value):
             out.set(f"{name}:char", value)
@@ -115,6 +118,9 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
         case Items(items, register):
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
             return ItemsKind(tuple(keep_item(reader, *pair) for pair in pairs), register)
+        case Listed(items, site):
+            pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
+            return ListedKind(tuple(keep_item(reader, *pair) for pair in pairs), site)
         case RangeOf(start, stop, step):
             for part, value in (("start", start), ("stop", stop), ("step", step)):
                 out.set(f"{name}.{part}", value)
@@ -156,6 +162,9 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
         case ItemsKind():
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(kind.items))
             return Items(tuple(kept(reader, *pair) for pair in pairs), kind.register)
+        case ListedKind(items, site):
+            pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
+            return Listed(tuple(kept(reader, *pair) for pair in pairs), site)
         case RangeKind():
             return RangeOf(*(out.get(f"{name}.{part}", I64) for part in ("start", "stop", "step")))
     return kind

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, either, elementwise, object_lists, tables, views
+from ufuse.frame_hook.nests import (
+    conversions,
+    either,
+    elementwise,
+    made_lists,
+    object_lists,
+    tables,
+    views,
+)
 from ufuse.frame_hook.nests.integers import greatest, minus
 from ufuse.frame_hook.nests.values import (
     BOOL,
@@ -20,7 +28,9 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    Listed,
     ListPart,
+    MadeList,
     NotNativeError,
     Number,
     NumberKind,
@@ -154,9 +164,7 @@ def refuse_slight(reader: Reader) -> None:
         raise NotNativeError("its turns take too little time")
 
 
-def called_method(
-    reader: Reader, owner: Numbers | OtherList, name: str, arguments: Sequence[Item]
-) -> Item:
+def called_method(reader: Reader, owner: Item, name: str, arguments: Sequence[Item]) -> Item:
     """The result of a method of a list."""
     if name != "append" or len(arguments) != 1:
         raise NotNativeError(f"the method {name} of a list is not compiled yet")
@@ -166,8 +174,11 @@ def called_method(
 
 def append(reader: Reader, owner: Item, item: Item) -> None:
     """`owner.append(item)`, and what a comprehension gives in a turn."""
+    if isinstance(owner, Listed | MadeList):
+        made_lists.append(reader, owner, item)
+        return
     if not isinstance(owner, Numbers | OtherList):
-        raise NotNativeError("a list that is made in the loop is not compiled yet")
+        raise NotNativeError("it appends to what is no list of numbers")
     slot, has_tuples = owner.holder.slot, isinstance(item, Items)
     parts = [
         either.known(conversions.number(reader.out, one))
@@ -229,13 +240,15 @@ def truth(reader: Reader, item: Item) -> Item:
         return Known(bool(item.found))
     if isinstance(item, Character):
         return Known(True)
+    if isinstance(item, Listed):
+        return Known(bool(item.items))
     if isinstance(item, Text):
         length = reader.length(reader.outside.as_characters(item).holder, 0).value
     elif isinstance(item, Table | Row):
         length = tables.length(reader, item).value
     elif isinstance(item, Objects):
         length = object_lists.length(reader, item).value
-    elif isinstance(item, Numbers | OtherList):
+    elif isinstance(item, Numbers | OtherList | MadeList):
         length = reader.length(item.holder, 0).value
     else:
         return item

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import complexes, conversions, elementwise, reductions, views
+from ufuse.frame_hook.nests import (
+    complexes,
+    conversions,
+    elementwise,
+    made_lists,
+    reductions,
+    views,
+)
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     Array,
@@ -17,6 +24,7 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Length,
     Listed,
+    MadeList,
     NotNativeError,
     Number,
     Part,
@@ -119,6 +127,10 @@ def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
     """`np.array` of a list or tuple of numbers, of such lists, or of vectors."""
     if isinstance(items, Array | Part):
         raise NotNativeError("np.array of an array")
+    if isinstance(items, MadeList):
+        return made_lists.as_array(
+            reader, items, None if dtype is None else dtype_of(dtype, items.type.dtype)
+        )
     rows = items.items if isinstance(items, Items | Listed) else ()
     if any(map(elementwise.is_array, rows)):
         return _of_rows(reader, rows, dtype)
@@ -134,6 +146,16 @@ def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
     numbers = [conversions.number(reader.out, one) for one in rows]
     kind = dtype_of(dtype, np.result_type(*(one.type.dtype for one in numbers)))
     return _of_numbers(reader, shape, numbers, kind)
+
+
+def as_array(reader: Reader, item: Item, dtype: Item | None = None) -> Item:
+    """`np.asarray`: an array is given as it is."""
+    if not elementwise.is_array(item):
+        return array(reader, item, dtype)
+    own = elementwise.dtype(reader, item)
+    if dtype_of(dtype, own) != own:
+        raise NotNativeError("np.asarray of an array with another dtype")
+    return item
 
 
 def _of_rows(reader: Reader, rows: Sequence[Item], dtype: Item | None) -> Array:

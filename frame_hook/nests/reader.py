@@ -32,6 +32,7 @@ from ufuse.frame_hook.nests import (
     keeping,
     leaving,
     lists,
+    made_lists,
     object_lists,
     unrolling,
     views,
@@ -51,6 +52,7 @@ from ufuse.frame_hook.nests.values import (
     ConstantKind,
     EitherError,
     EitherKind,
+    Empty,
     Entries,
     Generated,
     Holder,
@@ -161,6 +163,9 @@ class Reader(Holders):
         self.doubts = False
         self._comes_back = False  # to the header, from some turn
         self._mismatch: str | None = None  # why not from another
+        self._unknown: NotNativeError | None = (
+            None  # what is not done with a list, as far as that is known
+        )
         self._bodies = 0  # of inner loops
         self.at: Instruction = self.own.table[position]  # being read
         self.next = position  # where to read on
@@ -257,6 +262,8 @@ class Reader(Holders):
                 self.run(version.position)
             if len(self.out.blocks) > MOST_BLOCKS:
                 self._refuse_size("it is too long")
+        if self._unknown is not None:
+            raise self._unknown
         if not self._comes_back:
             raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
         if self.is_while and not self.exits:
@@ -373,11 +380,15 @@ class Reader(Holders):
 
     def resume(self, version: Version) -> None:
         """Go on from a version."""
-        stack = [
+        self.frame = Frame(version.function, dict(version.locals), [], version.caller)
+        self._take_stack(version)
+
+    def _take_stack(self, version: Version) -> None:
+        """Have on the stack what a version has in variables."""
+        self.stack = [
             keeping.kept(self, _stack_variable(version.function, place), kind)
             for place, kind in enumerate(version.stack)
         ]
-        self.frame = Frame(version.function, dict(version.locals), stack, version.caller)
 
     def function(self, which: int, called: symbols.Function) -> Function:
         """A function that is called here, of several that may be; `which` is the id of what makes it another."""
@@ -531,6 +542,9 @@ class Reader(Holders):
             if name.startswith(("POP_JUMP", "JUMP")):
                 self._jump(instruction)
                 return
+            if self.frame.caller is not None and instruction.position in function.raising:
+                self.go_to_doubt()
+                return
             if instruction.position in function.protected:
                 raise NotNativeError("it stands in a try or with")
             handler = HANDLERS.get(name)
@@ -539,10 +553,10 @@ class Reader(Holders):
             stack, keywords = list(self.stack), self.keywords
             try:
                 handler(self, instruction.arg or 0)
-            except NotNativeError:
-                if not _has_none(stack) or name not in OF_NUMBERS:
+            except NotNativeError as why:
+                if not self._is_left(name, stack, why):
                     raise
-                self.go_to_doubt()  # it has a number on other ways, or raises
+                self.go_to_doubt()
             except EitherError:
                 if keywords:  # another instruction named them
                     raise NotNativeError("calls with keywords are not compiled yet") from None
@@ -552,6 +566,13 @@ class Reader(Holders):
             if self._ends_here(self.next):
                 self.jump(self.next)
                 return
+
+    def _is_left(self, name: str, stack: list[Item], why: NotNativeError) -> bool:
+        """Whether an instruction that is not followed is left to plain Python: it raises, or is on other ways."""
+        if any(map(made_lists.is_unknown, stack[-3:])):
+            self._unknown = self._unknown or why  # that stands, if nothing is appended either
+            return True
+        return name in OF_NUMBERS and _has_none(stack)
 
     def _ends_here(self, position: int) -> bool:
         """Whether what stands at a position is another block."""
@@ -595,8 +616,8 @@ class Reader(Holders):
             generators.consume_in_test(self, instruction)
             return
         assert isinstance(turning, Turning)
-        if not all(isinstance(one, Turning) for one in self.stack):
-            raise NotNativeError("a value is kept on the stack across a loop")
+        if any(isinstance(one, Generated) for one in self.stack):
+            raise NotNativeError("a generator is kept on the stack across a loop")
         if isinstance(turning.kind, Unrolled):
             unrolling.begin_turn(self, instruction, turning, turning.kind)
             return
@@ -608,9 +629,10 @@ class Reader(Holders):
         exit_label = self.target(instructions.successors(instruction)[1])
         if VERSION < (3, 14):
             self.stack.append(turning)
-        body = self.new_label()
+        body, version = self.new_label(), self.version(instruction.position)
         out.end("branch", body, exit_label, condition=goes_on)
         out.begin(body)
+        self._take_stack(version)
         iterating.begin_turn(self, turning, f"{turning.name}.left")
 
     # Locals ---------------------------------------------------------------------------------------------------
@@ -666,6 +688,9 @@ class Reader(Holders):
     def store(self, slot: int) -> None:
         """Pop a local's new value."""
         item, function = self.stack.pop(), self.frame.function
+        if isinstance(item, Empty):  # what a comprehension has hidden
+            self.slots.pop(slot, None)
+            return
         if self.frame.caller is not None:
             kind = keeping.keep(self, function.variable(slot), item)
             self.slots[slot] = unrolling.kind_in_turn(self, item) or kind

@@ -45,6 +45,7 @@ class _Made:
 class _Array(_Made):
     dtype: np.dtype
     seen: Seen
+    items: NumberKind | None  # of a list: what its items are
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +81,19 @@ class Temporaries:
         """For each of its axes whether it is known to have length 1, and how long it was seen to be at least."""
         return self._arrays[kind.number].seen
 
+    def item_kind(self, kind: TemporaryKind) -> NumberKind | None:
+        """The kind of the items of one that is a list."""
+        return self._arrays[kind.number].items
+
     def begin(self) -> None:
         """Another instruction is read, perhaps once more."""
         self._ordinal = 0
 
-    def array(self, reader: Reader, dtype: np.dtype, seen: Seen) -> TemporaryKind:
-        """An array that is not held any more, for the instruction that is being read."""
-        wanted = _Array(*self._place(reader), dtype, seen)
+    def array(
+        self, reader: Reader, dtype: np.dtype, seen: Seen, items: NumberKind | None = None
+    ) -> TemporaryKind:
+        """An array that is not held any more, for the instruction that is being read; or a list, of such items."""
+        wanted = _Array(*self._place(reader), dtype, seen, items)
         held = {one.number for one in self._held(reader) if isinstance(one, TemporaryKind)}
         return TemporaryKind(_free(self._arrays, wanted, held))
 
@@ -146,24 +153,24 @@ def _free(known: list[Any], wanted: _Made, held: set[int]) -> int:
 
 def _kinds_in(things: Iterable[Any]) -> Iterator[TemporaryKind | ViewKind]:
     """The kinds that items and kinds are or are part of."""
-    return _parts_in(things, (TemporaryKind, ViewKind))
+    return parts_in(things, (TemporaryKind, ViewKind))
 
 
 def holders_in(things: Iterable[Any]) -> Iterator[Holder]:
     """The arrays that items and kinds are or are part of."""
-    return _parts_in(things, (ArrayKind, TemporaryKind))
+    return parts_in(things, (ArrayKind, TemporaryKind))
 
 
-def _parts_in(things: Iterable[Any], wanted: tuple[type, ...]) -> Iterator[Any]:
+def parts_in(things: Iterable[Any], wanted: tuple[type, ...]) -> Iterator[Any]:
     """What items and kinds are or are part of, as far as it is of these types."""
     for one in things:
         if isinstance(one, wanted):
             yield one
-        if isinstance(one, tuple):
-            yield from _parts_in(one, wanted)
+        if isinstance(one, tuple | list):
+            yield from parts_in(one, wanted)
         elif dataclasses.is_dataclass(one) and not isinstance(one, PLAIN):
             parts = (getattr(one, part.name) for part in dataclasses.fields(one))
-            yield from _parts_in(parts, wanted)
+            yield from parts_in(parts, wanted)
 
 
 def renumbered(block: Block, new: Mapping[int, int], arrays: int, bound: dict[int, View]) -> Block:

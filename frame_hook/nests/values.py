@@ -398,7 +398,18 @@ class SliceOf:
 class Method:
     """A method of an array, a complex number, a list, a dict or a character, to be called."""
 
-    owner: Array | Part | Lazy | Complex | Numbers | OtherList | Entries | Character
+    owner: (
+        Array
+        | Part
+        | Lazy
+        | Complex
+        | Numbers
+        | OtherList
+        | Entries
+        | Character
+        | Listed
+        | MadeList
+    )
     name: str
 
 
@@ -412,9 +423,32 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A list that an expression makes, of which an array is made at once."""
+    """A list that an expression makes, of which an array is made at once. `site`: where, as it may get items."""
 
     items: tuple[Item, ...]
+    site: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKind:
+    """The same, by the kinds of its items."""
+
+    items: tuple[Kind, ...]
+    site: str
+
+
+@dataclass(frozen=True, slots=True)
+class MadeList:
+    """A list that the nest makes and appends numbers to, as a temporary of them.
+
+    `site`: where, if it may get others. One that is `mixed` gets numbers of several types, and an array can be made of
+    it, no more; a variable of this name says whether it has got one that is not whole.
+    """
+
+    holder: TemporaryKind
+    type: NumberKind
+    site: str = ""
+    mixed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,7 +569,7 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ListPart | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row
+    | ListPart | MadeList | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row
     | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
@@ -561,6 +595,8 @@ Kind = (
     | MemberKind
     | BoundKind
     | OtherList
+    | ListedKind
+    | MadeList
     | Text
     | CharacterKind
     | Method  # of what is none of the nest's

@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests.choice import names_of
 from ufuse.frame_hook.nests.entry import NestMaker, guarded, repeated
 from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Tries
+from ufuse.frame_hook.nests.generators import COMPREHENSION
 from ufuse.frame_hook.nests.generators import NAME as GENERATOR
 from ufuse.frame_hook.nests.outermost import Outermost
 from ufuse.frame_hook.nests.outside import Outside
@@ -95,12 +96,19 @@ def ask_soon(cache: Any, *, measures: bool) -> None:
     _ask_after(cache, SOON if measures else 1)
 
 
-def takes_generators(code: types.CodeType) -> bool:
-    """Whether a function goes over generator expressions, and does nothing that no nest can do."""
-    is_one = any(
-        isinstance(one, types.CodeType) and one.co_name == GENERATOR for one in code.co_consts
+def is_needed(code: types.CodeType) -> bool:
+    """Whether a function does what only whole calls have native code for, and nothing that no nest can do.
+
+    It goes over generator expressions, or makes lists of numbers, of which the objects are never made then.
+    """
+    inside = {one.co_name for one in code.co_consts if isinstance(one, types.CodeType)}
+    opnames = {one.opname for one in instructions.instructions(code)}
+    makes_lists = "LIST_APPEND" in opnames or (
+        "BUILD_LIST" in opnames and "append" in code.co_names
     )
-    return is_one and can_be(code)
+    if code.co_varnames[:1] == (".0",):
+        return False
+    return (makes_lists or bool(inside & {GENERATOR, COMPREHENSION})) and can_be(code)
 
 
 def can_be(code: types.CodeType) -> bool:
@@ -110,7 +118,7 @@ def can_be(code: types.CodeType) -> bool:
 
 def is_awaited(cache: Any, record: CodeRecord) -> bool:
     """Whether such an entry is waited for; it is asked for at the next call that is not plain."""
-    if not record.goes_over_generators or not cache.whole_call_after or record.whole_tries:
+    if not record.needs_whole or not cache.whole_call_after or record.whole_tries:
         return False
     _ask_after(cache, 1)
     return True
@@ -120,7 +128,7 @@ def _wait(cache: Any, record: CodeRecord) -> None:
     """Go on without, until calls have taken longer than reading and compiling does."""
     seconds, calls = cache.run_ns / 1e9, max(cache.calls, 1)
     if calls >= FEWEST_CALLS and seconds < SHORT * calls:
-        record.goes_over_generators = False
+        record.needs_whole = False
         put_off(cache, measures=True)
         return
     _ask_after(cache, min(calls, MORE_CALLS))
@@ -153,7 +161,7 @@ def capture(
     """
     if record.whole_waiting is None:
         due = 2 * maker.nest_seconds()
-        if measures and record.goes_over_generators and cache.run_ns / 1e9 < due:
+        if measures and record.needs_whole and cache.run_ns / 1e9 < due:
             _wait(cache, record)
             return
         try:
@@ -174,7 +182,7 @@ def capture(
         return
     if record.whole_tries < MOST_TRIES and record.before_whole is None:
         put_off(cache, measures=measures)
-        if measures and record.goes_over_generators:
+        if measures and record.needs_whole:
             cache.whole_call_after = MORE_CALLS
 
 

@@ -50,3 +50,18 @@ def native_turns(
                 with contextlib.suppress(Exception):  # compared above
                     compiled(*make())
     return sum(loop.turns for loop in loops_of(compiled))
+
+
+def hits(compiled: Any) -> int:
+    """How many calls the entry of whole calls took and did not decline."""
+    entry = compiled.__ufuse_cache__.whole_call
+    return 0 if entry is None else entry.hits - entry.declined
+
+
+def called(function: Callable[..., Any], *calls: tuple[Any, ...]) -> Any:
+    """The function, compiled and called some times."""
+    compiled = ufuse.compile(function)
+    for _ in range(6):
+        for one in calls:
+            compiled(*one)
+    return compiled

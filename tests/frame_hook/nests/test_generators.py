@@ -282,7 +282,7 @@ LOOPS = [
 @pytest.mark.parametrize(("function", "make"), LOOPS)
 def test_loops(function, make, monkeypatch) -> None:
     """The generator is a part of the native loop; sums add as this Python does."""
-    monkeypatch.setattr(whole, "takes_generators", lambda _: False)
+    monkeypatch.setattr(whole, "is_needed", lambda _: False)
     assert native_turns(function, make, atoms=False) > 10
 
 

@@ -23,7 +23,7 @@ from benchmarks.cases.loops.sequences import sieve
 from benchmarks.cases.loops.tables import edit_distance
 from tests.support.compare import check_same
 from tests.support.improved import Improved
-from tests.support.native_loops import native_turns
+from tests.support.native_loops import called, hits, native_turns
 from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
 from ufuse.frame_hook import session
@@ -48,21 +48,6 @@ def leaving(tracer: type[Tracer], *given: Any, leaves_loops: bool, **named: Any)
 def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "UNROLLED_AT_MOST", 0)
     monkeypatch.setattr(session, "Tracer", partial(leaving, Tracer))
-
-
-def hits(compiled: Any) -> int:
-    """How many calls the entry of whole calls took and did not decline."""
-    entry = compiled.__ufuse_cache__.whole_call
-    return 0 if entry is None else entry.hits - entry.declined
-
-
-def called(function: Callable[..., Any], *calls: tuple[Any, ...]) -> Any:
-    """The function, compiled and called some times."""
-    compiled = ufuse.compile(function)
-    for _ in range(6):
-        for one in calls:
-            compiled(*one)
-    return compiled
 
 
 def total(x):
