@@ -143,7 +143,7 @@ class Session:
             self.check_arguments(function, state)
         record = self.record(code)
         if self.loops is not None and record.needs_whole is None and not self.every_frame:
-            record.needs_whole = whole.is_needed(code)
+            record.needs_whole = record.waits_for_whole = whole.is_needed(function)
             if record.needs_whole:
                 whole.ask_soon(cache, measures=self.measures)
         headers = self._headers(code, record)
@@ -161,7 +161,7 @@ class Session:
             for header in record.begins.keys() - known.keys():
                 _end_at_nest(cache, header, record)
                 _leave_behind(cache, header, record)
-                if not record.whole_tries and not self.every_frame and not record.needs_whole:
+                if not record.whole_tries and not self.every_frame and not record.waits_for_whole:
                     whole.put_off(cache, measures=self.measures)
             if found is None:
                 _unroll_again(cache, position, record)
@@ -354,7 +354,8 @@ class Session:
         record = self.record(cache.code)
         if self.loops is None:
             return
-        if record.before_whole is not None and not whole_trial.is_plain(function, state):
+        is_plain = record.needs_whole or whole_trial.is_plain(function, state)
+        if record.before_whole is not None and not is_plain:
             record.why_not_whole = "what it uses may be code of the program's"
             return
         whole.capture(self.loops.maker, cache, function, state, record, measures=self.measures)

@@ -245,8 +245,10 @@ class CodeRecord:
     # By order of magnitude of calls: how often this was timed against graphs; what those took, meanwhile.
     whole_tried: dict[int, int] = field(default_factory=dict)
     before_whole: Any = None
-    # Whether it does what only whole calls have native code for, so that these are read soon; None: not determined yet.
+    # Whether it does what only whole calls have native code for, None: not determined yet; and whether one is awaited.
     needs_whole: bool | None = None
+    waits_for_whole: bool = False
+    is_whole_read: bool = False  # such a call could be read
     whole_waiting: Any = None  # the entry for whole calls whose code is being made
     # By header of a loop with a nest: where frames go on that leave it in mid-turn.
     exits: dict[int, frozenset[int]] = field(default_factory=dict)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import arranged, composed, elementwise, making, reductions, views
+from ufuse.frame_hook.nests import (
+    arranged,
+    composed,
+    elementwise,
+    made_lists,
+    making,
+    reductions,
+    views,
+)
 from ufuse.frame_hook.nests.elementwise import is_array
 from ufuse.frame_hook.nests.values import (
     CALLABLE,
@@ -223,7 +231,7 @@ METHODS: dict[str, Rule] = {
     **{name: _fold(ufunc) for name, ufunc in FOLDS.items()},
     "argmax": _position("argmax"), "argmin": _position("argmin"),
     "var": composed.variance, "std": composed.deviation, "clip": composed.clip, "round": composed.rounded,
-    "astype": composed.converted, "fill": composed.filled,
+    "astype": composed.converted, "tolist": made_lists.of_array, "fill": composed.filled,
     "cumsum": arranged.accumulated("add"), "cumprod": arranged.accumulated("multiply"), "nonzero": arranged.nonzero,
     "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }

@@ -164,3 +164,12 @@ def _made(item: Item) -> Iterator[MadeFunction]:
     elif isinstance(item, Items):
         for one in item.items:
             yield from _made(one)
+
+
+def is_filled(cell: types.CellType) -> bool:
+    """Whether there is something in a cell."""
+    try:
+        cell.cell_contents  # noqa: B018  raises where there is nothing
+    except ValueError:
+        return False
+    return True

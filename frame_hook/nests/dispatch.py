@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ufuse.frame_hook.nests import (
     array_calls,
@@ -17,12 +19,14 @@ from ufuse.frame_hook.nests import (
     fields,
     functions,
     generators,
+    idioms,
     iterating,
     lists,
     object_lists,
     tables,
 )
 from ufuse.frame_hook.nests.values import (
+    CALLABLE,
     Array,
     Bound,
     Character,
@@ -49,6 +53,7 @@ from ufuse.frame_hook.nests.values import (
     Table,
     Text,
     Thing,
+    Vectorized,
     is_none,
 )
 
@@ -128,6 +133,12 @@ def call(
     if isinstance(function, Bound):
         calls.enter(reader, function.function, [function.owner, *arguments], keywords)
         return
+    if isinstance(function, Thing) and not keywords:
+        vectorized = idioms.from_outside(reader, function)
+        function = vectorized or function
+    if isinstance(function, Vectorized) and not keywords:
+        idioms.call_vectorized(reader, function, arguments)
+        return
     if isinstance(function, Thing):
         calls.enter(
             reader, attributes.call_of(reader.outside, function), [function, *arguments], keywords
@@ -139,6 +150,8 @@ def call(
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")
     value, out = function.value, reader.out
+    if isinstance(value, CALLABLE) and _is_idiom(reader, value, arguments, keywords):
+        return
     if value in GOES_OVER:
         arguments = [fields.members(one) for one in arguments]
     if any(isinstance(one, Generated) for one in arguments) or generators.is_gone_over(
@@ -185,3 +198,18 @@ def call(
         reader.stack.append(tables.length(reader, arguments[0]))
     else:
         raise NotNativeError(f"calls of {getattr(value, '__name__', value)} are not compiled yet")
+
+
+def _is_idiom(
+    reader: Reader, function: Any, arguments: list[Item], keywords: dict[str, Item]
+) -> bool:
+    """Push what a function gives that calls another for each item; whether it is one."""
+    if function in idioms.OF_TEXTS:
+        reader.stack.append(function(reader, *arguments))
+    elif function is np.vectorize and len(arguments) == 1:
+        reader.stack.append(idioms.vectorize(arguments[0], keywords))
+    elif function is np.fromiter:
+        generators.from_iter(reader, arguments, keywords)
+    else:
+        return idioms.called(reader, function, arguments, keywords)
+    return True

@@ -6,11 +6,14 @@ where the generator reads them. Such a call is done whole: where a number is in 
 
 from __future__ import annotations
 
+import functools
 import math
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
@@ -25,6 +28,8 @@ from ufuse.frame_hook.nests import (
     extremes,
     keeping,
     lists,
+    made_lists,
+    making,
 )
 from ufuse.frame_hook.nests.frames import LOST, RESULT, Function
 from ufuse.frame_hook.nests.values import (
@@ -38,8 +43,10 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Kind,
     Known,
+    Listed,
     MadeFunction,
     MadeList,
+    MapOf,
     NotNativeError,
     Number,
     Numbers,
@@ -48,7 +55,7 @@ from ufuse.frame_hook.nests.values import (
     Turning,
     known_truth,
 )
-from ufuse.graph.nest import F64, I1, Value
+from ufuse.graph.nest import F64, I1, I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -72,6 +79,7 @@ class Consumer:
     take: Callable[[Reader, Item], None]
     end: Callable[[Reader], Item | None]  # None: the block was ended
     start: Item | None = None
+    begins_list: bool = False  # it begins with an empty list, and makes it longer
     ways: tuple[int, int] | None = None
 
 
@@ -110,7 +118,7 @@ def is_gone_over(function: Any, arguments: list[Item]) -> bool:
     return (
         is_known
         and bool(arguments)
-        and isinstance(arguments[0], Numbers | MadeList | Row | Array | RangeOf)
+        and isinstance(arguments[0], Numbers | MadeList | Row | Array | RangeOf | MapOf)
     )
 
 
@@ -136,7 +144,9 @@ def consume(
         or (others and function is math.prod)  # it has to be named
     ):
         raise NotNativeError(TAKES_NONE)
-    for one in starts:
+    if consumer.begins_list:
+        starts = [made_lists.begin(reader, ())]
+    for one in starts if not consumer.begins_list else ():
         complexes.scalar(reader.out, one)  # others are an error even with nothing to add
     _enter(reader, generated, consumer, reader.next, *starts)
 
@@ -381,7 +391,54 @@ def _choosing(function: Any) -> Consumer:
     return Consumer(take_item, end_call)
 
 
+def _append(reader: Reader, item: Item) -> None:
+    result = _result(reader)
+    assert isinstance(result, Listed | MadeList)
+    made_lists.append(reader, result, item)
+
+
+@functools.cache
+def into_array(kind: np.dtype) -> Consumer:
+    """`np.fromiter(items, kind, count)`: the number of items, or -1, lies in a variable."""
+
+    def end_call(reader: Reader) -> Item | None:
+        out, result, caller = reader.out, _result(reader), reader.frame.caller
+        if not isinstance(result, MadeList):
+            raise NotNativeError("np.fromiter of nothing")
+        assert caller is not None
+        wanted = out.get(_count_variable(caller.function, caller.position), I64)
+        is_other = out.op("ine", I1, wanted, made_lists.length(reader, result).value)
+        out.doubt_if(out.op("and", I1, out.op("ine", I1, wanted, out.constant(I64, -1)), is_other))
+        return made_lists.as_array(reader, result, kind)
+
+    return Consumer(_append, end_call, begins_list=True)
+
+
+def _count_variable(function: Function, position: int) -> str:
+    return f"{function.prefix}.count@{position}"
+
+
+def from_iter(reader: Reader, arguments: list[Item], keywords: Mapping[str, Item]) -> None:
+    """Read on in the generator or sequence that `np.fromiter` goes over."""
+    names = ("iter", "dtype", "count")
+    given = dict(zip(names, arguments, strict=False)) | dict(keywords)
+    if len(given) != len(arguments) + len(keywords) or not {"iter", "dtype"} <= given.keys() <= set(
+        names
+    ):
+        raise NotNativeError("np.fromiter with such arguments is not compiled yet")
+    items = given["iter"]
+    generated = items if isinstance(items, Generated) else Generated(EACH, reader.iterate(items))
+    count = conversions.number(reader.out, given.get("count", Known(-1)))
+    if not count.type.is_whole:
+        raise NotNativeError("np.fromiter of a number of items that is no int")
+    variable = _count_variable(reader.frame.function, reader.next)
+    reader.out.set(variable, conversions.as_i64(reader.out, count))
+    consumer = into_array(making.dtype_of(given["dtype"], np.dtype(float)))
+    _enter(reader, generated, consumer, reader.next, made_lists.begin(reader, ()))
+
+
 CONSUMERS: dict[Any, Consumer] = {
     sum: _folding("+", Known(0), compensates=COMPENSATES), math.prod: _folding("*", Known(1)),
     any: _testing(True), all: _testing(False), min: _choosing(min), max: _choosing(max),
+    list: Consumer(_append, _result, begins_list=True),
 }  # fmt: skip

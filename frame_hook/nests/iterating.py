@@ -7,11 +7,13 @@ each leaf of what a turn gives has two, `next` and `step`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ufuse.frame_hook.nests import (
     conversions,
     elements,
+    elementwise,
     keeping,
     made_lists,
     object_lists,
@@ -28,13 +30,18 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    Lazily,
+    Lazy,
     ListPart,
     MadeList,
+    MapOf,
+    Mapped,
     Members,
     NotNativeError,
     Number,
     Numbers,
     Objects,
+    Part,
     RangeOf,
     ReversedOf,
     Row,
@@ -43,6 +50,8 @@ from ufuse.frame_hook.nests.values import (
     Together,
     Turning,
     TurnKind,
+    Viewed,
+    ViewKind,
     Whole,
     ZipOf,
 )
@@ -51,7 +60,20 @@ from ufuse.graph.nest import I1, I64, Value
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-SEQUENCES = Array | Items | Numbers | Text | Table | Objects | ListPart | MadeList | Row | RangeOf
+SEQUENCES = (
+    Array
+    | Part
+    | Lazy
+    | Items
+    | Numbers
+    | Text
+    | Table
+    | Objects
+    | ListPart
+    | MadeList
+    | Row
+    | RangeOf
+)
 
 
 # What is looped over ----------------------------------------------------------------------------------------------
@@ -95,6 +117,21 @@ def _reversed_of(_: Reader, arguments: list[Item]) -> ReversedOf:
     return ReversedOf(sequence)
 
 
+def _map_of(_: Reader, arguments: list[Item]) -> MapOf:
+    function, *items = arguments
+    for one in items:
+        _look_at(one)
+    return MapOf(function, tuple(items))
+
+
+def _filter_of(_: Reader, arguments: list[Item]) -> Lazily:
+    return Lazily(filter, tuple(arguments))
+
+
+def _accumulate_of(_: Reader, arguments: list[Item]) -> Lazily:
+    return Lazily(accumulate, tuple(arguments))
+
+
 def _look_at(item: Item) -> None:
     if not isinstance(item, SEQUENCES | EnumerateOf | ZipOf | ReversedOf):
         raise NotNativeError("an inner loop is over what is no range, array or tuple")
@@ -107,6 +144,9 @@ ITERABLES: dict[type, tuple[range, Maker]] = {
     enumerate: (range(1, 3), _enumerate_of),
     zip: (range(1, 9), _zip_of),
     reversed: (range(1, 2), _reversed_of),
+    map: (range(2, 9), _map_of),
+    filter: (range(2, 3), _filter_of),
+    accumulate: (range(2, 3), _accumulate_of),
 }
 
 
@@ -125,6 +165,8 @@ def iterable(reader: Reader, function: Any, arguments: list[Item]) -> Item:
 
 def iterate(reader: Reader, item: Item, name: str) -> Turning:
     """`iter(item)`, in variables whose names begin with `name`."""
+    if isinstance(item, Turning):
+        return item
     kind, left = _begin(reader, item, name)
     reader.out.set(f"{name}.left", left)
     return Turning(name, kind)
@@ -142,6 +184,13 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             elements.doubt_no_row(reader, item)
             _set(reader, name, zero, one)
             return _elements(reader, item, name), _array_length(reader, item)
+        case Part() if len(item.axes) == 1:
+            _set(reader, name, zero, one)
+            view = keeping.keep(reader, f"{name}.view", item)
+            assert isinstance(view, ViewKind)
+            return Viewed(view), item.lengths[0].value
+        case Lazy():
+            return _begin(reader, elementwise.computed(reader, item), name)
         case Items(items):
             check_members(items)
             _set(reader, name, zero, one)
@@ -182,6 +231,10 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             return Together((("count", Whole()), ("of", kind))), left
         case ZipOf(items):
             return _begin_together(reader, items, name)
+        case MapOf(function, items):
+            together, left = _begin_together(reader, items, name)
+            assert isinstance(together, Together)
+            return Mapped(keeping.keep_item(reader, f"{name}.function", function), together), left
         case ReversedOf():
             return _begin_backwards(reader, item.sequence, name)
     raise NotNativeError("an inner loop is over what is no range, array or tuple")
@@ -227,7 +280,12 @@ def begin_turn(reader: Reader, turning: Turning, left: str) -> None:
     """Push what a turn gives, and go to the next one; `left` is the variable that says how many there are."""
     out = reader.out
     out.set(left, out.op("sub", I64, out.get(left, I64), out.constant(I64, 1)))
-    if isinstance(turning.kind, Members):
+    if isinstance(turning.kind, Mapped):
+        given = _given(reader, turning.kind.of, turning.name)
+        assert isinstance(given, Items)
+        function = keeping.kept(reader, f"{turning.name}.function", turning.kind.function)
+        reader.call(function, list(given.items))
+    elif isinstance(turning.kind, Members):
         _begin_turn_of_tuple(reader, turning.kind, turning.name)
     else:
         reader.stack.append(_given(reader, turning.kind, turning.name))
@@ -235,6 +293,8 @@ def begin_turn(reader: Reader, turning: Turning, left: str) -> None:
 
 def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
     out = reader.out
+    if isinstance(kind, Mapped):
+        raise NotNativeError("map() in enumerate() or zip() is not compiled yet")
     if isinstance(kind, Together):
         return Items(tuple(_given(reader, one, f"{name}.{part}") for part, one in kind.parts))
     now = _next(reader, name)
@@ -242,6 +302,9 @@ def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
         case Elements(holder, count):
             indices = (out.get(f"{name}[{axis}]", I64) for axis in range(count))
             return elements.part(reader, holder, (*indices, now))
+        case Viewed(view):
+            part = keeping.kept(reader, f"{name}.view", view)
+            return elements.element(reader, part, Number(INT, now))
         case Members():
             return chosen(reader, _members(reader, kind, name), now)
     return Number(INT, now)

@@ -50,6 +50,7 @@ from ufuse.frame_hook.nests.values import (
     Text,
     Thing,
     Turning,
+    Vectorized,
     ViewKind,
     constant_kind,
     kind_of,
@@ -88,6 +89,8 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
         case Empty() | Turning() | Thing() | Entries() | Bound() | Generator() | Generating():
             return item
         case MadeFunction():  # its variables are those of what made it
+            return item
+        case Vectorized(Known() | MadeFunction()):
             return item
         case Numbers() | Table() | Objects() | OtherList() | MadeList() | Text():
             return item

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import conversions, either, elementwise, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, reductions, views
 from ufuse.frame_hook.nests.frames import Version
 from ufuse.frame_hook.nests.temporaries import parts_in
 from ufuse.frame_hook.nests.values import (
+    BOOL,
     FLOAT,
     INT,
     NP_FLOAT,
@@ -175,11 +176,16 @@ def as_array(reader: Reader, item: MadeList, kind: np.dtype | None) -> Array:
     return fresh
 
 
-def of_array(reader: Reader, item: Array, kind: NumberKind) -> MadeList:
-    """A list of the elements of a vector, as numbers of a kind."""
-    given = views.part(reader, item)
-    count = given.lengths[0].value
+PYTHONS = {"f": FLOAT, "i": INT, "b": BOOL}
+
+
+def of_array(reader: Reader, item: Item) -> MadeList:
+    """`item.tolist()` of a vector: its elements as Python's numbers."""
+    given = reductions.row(reader, item)
+    kind = PYTHONS.get(given.dtype.kind)
+    if kind is None:
+        raise NotNativeError(f"a list of elements of {given.dtype} is not compiled yet")
     holder = reader.memory.array(reader, kind.dtype, ((False, 0),), kind)
-    reader.out.alloc(reader.array(holder), count)
+    reader.out.alloc(reader.array(holder), given.lengths[0].value)
     elementwise.assign(reader, views.part(reader, Array(holder)), given)
     return MadeList(holder, kind)

@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests import (
     carried,
     complexes,
     conversions,
+    dispatch,
     either,
     elementwise,
     fields,
@@ -789,6 +790,10 @@ class Reader(Holders):
             generators.end(self)
         else:
             calls.leave(self, item)
+
+    def call(self, function: Item, arguments: list[Item]) -> None:
+        """Push what a call gives, or read on in it; then go on where the next instruction is."""
+        dispatch.call(self, function, arguments, {}, self.next)
 
     def iterate(self, item: Item) -> Turning:
         """`iter(item)`."""

@@ -505,6 +505,13 @@ class Elements:
 
 
 @dataclass(frozen=True, slots=True)
+class Viewed:
+    """Of a view of one axis, which lies in variables."""
+
+    view: ViewKind
+
+
+@dataclass(frozen=True, slots=True)
 class Members:
     """Of a tuple, which lies in variables."""
 
@@ -519,6 +526,14 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True)
+class Mapped:
+    """Of several, as `Together`: a turn gives what a function gives for these."""
+
+    function: Kind
+    of: Together
+
+
+@dataclass(frozen=True, slots=True)
 class Unrolled:
     """Of a few known members: each turn is read for itself, and `place` says which one is next."""
 
@@ -526,7 +541,7 @@ class Unrolled:
     place: int
 
 
-TurnKind = Whole | Elements | Members | Together | Unrolled
+TurnKind = Whole | Elements | Viewed | Members | Together | Mapped | Unrolled
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,6 +574,30 @@ class MadeFunction:
 
 
 @dataclass(frozen=True, slots=True)
+class MapOf:
+    """`map(function, *items)`."""
+
+    function: Item
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lazily:
+    """What `filter` or `itertools.accumulate` gives, of which a list is made at once."""
+
+    function: Any
+    arguments: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vectorized:
+    """What `np.vectorize` gives for a function; `kind`: the dtype of its results, where that is given."""
+
+    function: Item
+    kind: np.dtype | None
+
+
+@dataclass(frozen=True, slots=True)
 class Generated:
     """A generator that has not begun, and what it goes over."""
 
@@ -571,6 +610,7 @@ Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
     | ListPart | MadeList | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row
     | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
+    | MapOf | Lazily | Vectorized
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -602,6 +642,7 @@ Kind = (
     | Method  # of what is none of the nest's
     | Generator
     | Generating
+    | Vectorized
     | Generated  # on a stack
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")

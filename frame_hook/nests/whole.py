@@ -19,8 +19,16 @@ from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
-from ufuse.frame_hook.nests import calls, conversions, either, elementwise, keeping, views
-from ufuse.frame_hook.nests.choice import names_of
+from ufuse.frame_hook.nests import (
+    calls,
+    conversions,
+    either,
+    elementwise,
+    idioms,
+    keeping,
+    views,
+)
+from ufuse.frame_hook.nests.choice import READ_AFTER, names_of
 from ufuse.frame_hook.nests.entry import NestMaker, guarded, repeated
 from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Tries
@@ -96,11 +104,13 @@ def ask_soon(cache: Any, *, measures: bool) -> None:
     _ask_after(cache, SOON if measures else 1)
 
 
-def is_needed(code: types.CodeType) -> bool:
+def is_needed(function: types.FunctionType) -> bool:
     """Whether a function does what only whole calls have native code for, and nothing that no nest can do.
 
-    It goes over generator expressions, or makes lists of numbers, of which the objects are never made then.
+    It goes over generator expressions, has functions called for each item, or makes lists of numbers, of which the
+    objects are never made then.
     """
+    code = function.__code__
     inside = {one.co_name for one in code.co_consts if isinstance(one, types.CodeType)}
     opnames = {one.opname for one in instructions.instructions(code)}
     makes_lists = "LIST_APPEND" in opnames or (
@@ -108,7 +118,8 @@ def is_needed(code: types.CodeType) -> bool:
     )
     if code.co_varnames[:1] == (".0",):
         return False
-    return (makes_lists or bool(inside & {GENERATOR, COMPREHENSION})) and can_be(code)
+    is_one = makes_lists or bool(inside & {GENERATOR, COMPREHENSION}) or idioms.has_some(function)
+    return is_one and can_be(code)
 
 
 def can_be(code: types.CodeType) -> bool:
@@ -118,7 +129,7 @@ def can_be(code: types.CodeType) -> bool:
 
 def is_awaited(cache: Any, record: CodeRecord) -> bool:
     """Whether such an entry is waited for; it is asked for at the next call that is not plain."""
-    if not record.needs_whole or not cache.whole_call_after or record.whole_tries:
+    if not record.waits_for_whole or not cache.whole_call_after or record.whole_tries:
         return False
     _ask_after(cache, 1)
     return True
@@ -128,10 +139,32 @@ def _wait(cache: Any, record: CodeRecord) -> None:
     """Go on without, until calls have taken longer than reading and compiling does."""
     seconds, calls = cache.run_ns / 1e9, max(cache.calls, 1)
     if calls >= FEWEST_CALLS and seconds < SHORT * calls:
-        record.needs_whole = False
+        record.waits_for_whole = False
         put_off(cache, measures=True)
         return
     _ask_after(cache, min(calls, MORE_CALLS))
+
+
+def _can_be_read(
+    cache: Any, function: types.FunctionType, state: tuple[Any, ...], record: CodeRecord
+) -> bool:
+    """Whether there is anything to wait for: what cannot be read is soon timed as it is."""
+    if not record.is_whole_read:
+        try:
+            _read(cache.code, function, state)
+        except NotNativeError as why:
+            _give_up(cache, record, why)
+            return False
+        record.is_whole_read = True
+    return True
+
+
+def _give_up(cache: Any, record: CodeRecord, why: NotNativeError) -> None:
+    """Go on without; how calls run may be decided."""
+    record.why_not_whole = str(why)
+    record.needs_whole = False
+    if record.waits_for_whole:
+        record.waits_for_whole, cache.loops_wait = False, 0
 
 
 def _ask_after(cache: Any, calls: int) -> None:
@@ -161,13 +194,16 @@ def capture(
     """
     if record.whole_waiting is None:
         due = 2 * maker.nest_seconds()
-        if measures and record.needs_whole and cache.run_ns / 1e9 < due:
-            _wait(cache, record)
+        if measures and record.waits_for_whole and cache.run_ns / 1e9 < due:
+            if cache.run_ns / 1e9 < READ_AFTER or _can_be_read(cache, function, state, record):
+                _wait(cache, record)
             return
         try:
-            record.whole_waiting = Waiting(maker, cache.code, function, state, measures=measures)
+            waiting = Waiting(maker, cache.code, function, state, measures=measures)
+            record.whole_waiting = waiting
+            waiting.is_never_long = not record.needs_whole
         except NotNativeError as why:
-            record.why_not_whole = str(why)
+            _give_up(cache, record, why)
             return
     waiting = record.whole_waiting
     if not waiting.is_over:
@@ -182,7 +218,7 @@ def capture(
         return
     if record.whole_tries < MOST_TRIES and record.before_whole is None:
         put_off(cache, measures=measures)
-        if measures and record.needs_whole:
+        if measures and record.waits_for_whole:
             cache.whole_call_after = MORE_CALLS
 
 
@@ -222,6 +258,7 @@ class Waiting:
             0, weakref.ref(code), 0, frozenset(), Graph((), (), (), code.co_name),
             trace.guards.remembered(), (), None, code.co_firstlineno, nest=read.nest,
         )  # fmt: skip
+        self.is_never_long = True  # long calls run in parts, which have native code of their own
         self._making = (
             maker.begin_nest(read.nest) if measures else _Made(maker.compile_nest(read.nest))
         )
@@ -244,6 +281,7 @@ class Waiting:
             artefact = None
         if artefact is None:
             raise NotNativeError("LLVM fails at it, or takes seconds")
+        artefact.is_never_long = self.is_never_long
         entry = _hook.Entry(self._guards, self._slots, artefact, *self._ending)
         entry.data = self._data
         return entry

@@ -66,11 +66,13 @@ def is_in_use(cache: Any) -> bool:
 def _begins(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: int) -> bool:
     """Have calls of this order of magnitude run as machine code from now on, if there can be such and is none yet."""
     tried = record.whole_tried.get(cache.magnitude, 0)
-    if tried == MOST_TRIED or cache.run_ns < TRIED_AFTER or nanoseconds > LONGEST:
+    if tried == MOST_TRIED or cache.run_ns < TRIED_AFTER or is_in_use(cache):
         return False
-    if way == "callees" or not record.useful or record.begins or is_in_use(cache):
+    may_be = record.useful and not record.begins and nanoseconds <= LONGEST
+    if way == "callees" or not (may_be or record.needs_whole):
         return False  # calls of functions with native loops are read as a whole without a trial
-    if cache.whole_call is None and (record.whole_tries or cache.whole_call_after):
+    is_asked = cache.whole_call_after and not record.needs_whole  # by calls: plain ones are none
+    if cache.whole_call is None and (record.whole_tries or is_asked):
         return False
     record.whole_tried[cache.magnitude] = tried + 1
     if cache.whole_call is not None:
@@ -101,16 +103,8 @@ def _is_plain_value(value: object) -> bool:
         return all(map(_is_plain_value, value))
     if kind is CellType:
         assert isinstance(value, CellType)
-        return not _is_filled(value) or _is_plain_value(value.cell_contents)
+        return not calls.is_filled(value) or _is_plain_value(value.cell_contents)
     return kind is type and value.__module__ in ("numpy", "builtins")
-
-
-def _is_filled(cell: CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018  raises where there is nothing
-    except ValueError:
-        return False
-    return True
 
 
 def _uses_plain(function: FunctionType, callers: list[CodeType]) -> bool:

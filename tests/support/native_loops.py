@@ -6,12 +6,18 @@ import contextlib
 import logging.handlers
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
+
+import pytest
 
 import ufuse
 from tests.support.compare import check_same
 from tests.support.recording import arguments
+from ufuse.frame_hook import session
+from ufuse.frame_hook.nests import choice
 from ufuse.frame_hook.nests.records import LoopRecord
+from ufuse.frame_hook.tracing import Tracer
 
 
 def loops_of(compiled: Any) -> list[LoopRecord]:
@@ -50,6 +56,17 @@ def native_turns(
                 with contextlib.suppress(Exception):  # compared above
                     compiled(*make())
     return sum(loop.turns for loop in loops_of(compiled))
+
+
+def leave_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no loop unrolled in graphs."""
+    monkeypatch.setattr(choice, "UNROLLED_AT_MOST", 0)
+    monkeypatch.setattr(session, "Tracer", partial(_leaving, Tracer))
+
+
+def _leaving(tracer: type[Tracer], *given: Any, leaves_loops: bool, **named: Any) -> Tracer:
+    """A tracer that does not unroll loops."""
+    return tracer(*given, leaves_loops=True, **named)
 
 
 def hits(compiled: Any) -> int:

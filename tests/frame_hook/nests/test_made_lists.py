@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from tests.support.compare import check_same
-from tests.support.native_loops import called, hits
+from tests.support.native_loops import called, hits, leave_loops
 from tests.support.recording import arguments
-from ufuse.frame_hook.nests import choice
 
 pytest.importorskip("llvmlite")
 
@@ -28,7 +27,7 @@ I = np.arange(-20, 20)  # noqa: E741  (whole numbers)
 
 @pytest.fixture(autouse=True)
 def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "UNROLLED_AT_MOST", 0)
+    leave_loops(monkeypatch)
 
 
 def scaled(value):

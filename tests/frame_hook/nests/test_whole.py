@@ -12,7 +12,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,10 @@ from benchmarks.cases.loops.sequences import sieve
 from benchmarks.cases.loops.tables import edit_distance
 from tests.support.compare import check_same
 from tests.support.improved import Improved
-from tests.support.native_loops import called, hits, native_turns
+from tests.support.native_loops import called, hits, leave_loops, native_turns
 from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
-from ufuse.frame_hook import session
-from ufuse.frame_hook.nests import choice, whole
-from ufuse.frame_hook.tracing import Tracer
+from ufuse.frame_hook.nests import whole
 
 pytest.importorskip("llvmlite")
 
@@ -39,15 +36,9 @@ X = np.linspace(0.5, 2.0, N)
 HALF = 0.5
 
 
-def leaving(tracer: type[Tracer], *given: Any, leaves_loops: bool, **named: Any) -> Tracer:
-    """A tracer that does not unroll loops."""
-    return tracer(*given, leaves_loops=True, **named)
-
-
 @pytest.fixture(autouse=True)
 def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "UNROLLED_AT_MOST", 0)
-    monkeypatch.setattr(session, "Tracer", partial(leaving, Tracer))
+    leave_loops(monkeypatch)
 
 
 def total(x):

@@ -70,6 +70,12 @@ nest_patience(void)
     return 0;
 }
 
+static bool
+is_whole_call(const Nest *nest)
+{
+    return nest->range >= 0 && nest->slot[nest->range].kind == SLOT_ONCE;
+}
+
 /* Whether the range is where it has to be after so many turns more: what machine code says is never
  * believed blindly. */
 static bool
@@ -290,6 +296,9 @@ run_chunk(Call *call, int64_t turns)
         }
         saved_restore(&call->saved);
         call->stopped = watch.left_for == PENDING_SIGNALS;
+        if (watch.left_for != PENDING_NOTHING && is_whole_call(nest)) {
+            nest->most_size = nest->size; /* it would be for nothing each time */
+        }
         if (call->stopped) {
             return 0;
         }
@@ -323,7 +332,7 @@ learn_turn(Nest *nest, double elapsed, int64_t turns)
 static void
 learn_whole(Nest *nest, double elapsed)
 {
-    if (nest->range < 0 || nest->slot[nest->range].kind != SLOT_ONCE) {
+    if (!is_whole_call(nest) || !nest->is_never_long) {
         return;
     }
     nest->long_calls += elapsed > WHOLE_AT_MOST ? 1 : -(nest->long_calls > 0);

@@ -689,6 +689,7 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->step = 1;
     self->exits = exits;
     self->budget = 0.010;
+    self->is_never_long = true;
     self->most_size = Py_HUGE_VAL;
     self->takes_contents = true;
     temporaries = temporaries == NULL ? PyTuple_New(0) : Py_NewRef(temporaries);
@@ -783,6 +784,8 @@ static PyMemberDef members[] = {
      "Called once with (self,) when the nest has worked for some time; or None. From a thread it "
      "is "
      "to call `improve`, where it can, and then `answered`."},
+    {"is_never_long", T_BOOL, offsetof(Nest, is_never_long), 0,
+     "Of a whole call: whether long ones are left to native code of its parts."},
     {"takes_contents", T_BOOL, offsetof(Nest, takes_contents), READONLY,
      "True: a call takes the keyword `contents`, bytes, an int32 for each slot. It says what is "
      "known of an array of which there is no other reference; -3: nothing, -2: nobody has seen its "

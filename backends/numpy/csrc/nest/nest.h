@@ -204,7 +204,8 @@ typedef struct {
     double turn_ns;        /* 0: not known */
     double declined_at;    /* when the first turns were, of those before one was timed; or 0 */
     double size;           /* of what the last call was given, about */
-    double most_size;      /* of what a whole call may be given: not long ones */
+    bool is_never_long;    /* a whole call: long ones are left to native code of its parts */
+    double most_size;      /* of what a whole call may be given */
     int long_calls;        /* of these, less short ones */
     int64_t clean_turns;   /* chunks are as long where flags were raised lately; 0: none were */
     double between;        /* turns from one that is odd to the next, about; 0: unknown */
