@@ -219,7 +219,7 @@ FUNCTIONS: dict[Any, Rule] = {
     abs: functools.partial(_ufunc, function=np.absolute),
     len: _length,
     np.linalg.solve: _solve, np.linalg.inv: _inverse,
-    np.linalg.norm: composed.norm, np.outer: composed.outer, np.diff: composed.diff, np.roll: composed.roll,
+    np.linalg.norm: composed.norm, np.outer: composed.outer, np.diff: composed.diff, np.roll: composed.roll, np.append: composed.append,
     np.clip: composed.clip, np.var: composed.variance, np.std: composed.deviation, np.ptp: composed.extent,
     np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),
     np.flatnonzero: arranged.places, np.nonzero: arranged.nonzero, np.count_nonzero: arranged.count_nonzero,

@@ -25,7 +25,7 @@ from ufuse.frame_hook.nests.values import (
     SliceOf,
     is_none,
 )
-from ufuse.graph.nest import F64, I1, I64, Value
+from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -141,6 +141,24 @@ def concatenate(reader: Reader, items: Item) -> Array:
     target = views.part(reader, fresh)
     for one, begin, end in zip(rows, ends, ends[1:], strict=False):
         _copy(reader, target, (begin, end), one, (None, None))
+    return fresh
+
+
+def append(reader: Reader, item: Item, values: Item) -> Array:
+    """`np.append` of a number or a vector to a vector, of one dtype; a whole number is a float among these."""
+    if elementwise.is_array(values):
+        return concatenate(reader, Items((item, values)))
+    out, one, number = reader.out, _vector(reader, item), conversions.number(reader.out, values)
+    if number.type.dtype != one.dtype and (one.dtype != FLOAT or number.type.kind != "int"):
+        raise NotNativeError("it appends a number of another type to an array")
+    value = conversions.as_element(out, number, ELEMENTS[one.dtype])
+    count = one.axes[0].length.value
+    fresh = elementwise.allocated(
+        reader, one.dtype, [Length(plus(out, count, out.constant(I64, 1)))]
+    )
+    _copy(reader, views.part(reader, fresh), (None, count), one, (None, None))
+    elementwise.settle(reader)
+    out.store(reader.array(fresh.holder), count, value)
     return fresh
 
 

@@ -140,6 +140,8 @@ def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
         if len({len(row) for row in within}) > 1:
             raise NotNativeError("an array of tuples of several lengths")
         shape, rows = (len(rows), len(within[0])), tuple(one for row in within for one in row)
+    if isinstance(items, Listed) and not rows:
+        return _filled(reader, dtype_of(dtype, np.dtype(float)), lengths_of(reader, Known(0)), None)
     if not 1 <= len(rows) <= MOST_NUMBERS or any(map(complexes.is_complex, rows)):
         raise NotNativeError("an array of what are no numbers, or of many")
     elementwise.settle(reader)

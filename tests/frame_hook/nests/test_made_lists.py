@@ -190,10 +190,18 @@ def mixed_ints(x):
     return np.array([max(value, 0) for value in x])
 
 
+def np_append(x):
+    out = np.array([])
+    for value in x:
+        if value > 0:
+            out = np.append(out, value)
+    return np.append(out, 1), np.append(x, x[:3]), np.array([], dtype=int)
+
+
 PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     *((function, (X,)) for function in (
         comprehension, filtered, appended, begun, both, of_bools, of_python_bools, aliased, stored, hidden, emptied,
-        increasing, counted, backwards, passed_on,
+        increasing, counted, backwards, passed_on, np_append,
     )),
     (comprehension, (I,)), (mixed, (X,)), (mixed_ints, (I,)), (stored, (X.astype("f4"),)), (of_ints, (20,)), (of_dtype, (20,)),
     (many_lists, (X.reshape(8, 5),)), (held_lists, (X.reshape(8, 5),)),

@@ -45,9 +45,40 @@ def _turns(writer: Writer, turn: str) -> str:
     )
 
 
+# What is done with a list, of ints or of floats; `{}` is a comprehension, `S` a list of it that is not empty.
+OF_INTS = (
+    "len({})", "sum({})", "max([0, *S])", "len(list(filter(lambda q_: q_ > 1, {})))", "int(np.array({}, dtype=int).sum() % 1009)",
+    "reduce(lambda p_, q_: (p_ * 3 + q_) % 1009, S)", "sum(map(lambda q_: q_ % 7, {}))", "len(np.array({}))",
+    "max(range(3), key=lambda q_: -abs(q_ - len({})))",
+)  # fmt: skip
+OF_FLOATS = (
+    "sum({})", "float(np.array({}).sum())", "np.array({}).sum()", "reduce(lambda p_, q_: p_ * 0.5 + q_, S)", "max(S)",
+    "list(accumulate(S, lambda p_, q_: p_ * 0.5 + q_))[-1]", "min(S, key=lambda q_: abs(q_ - 0.25))", "sum(map(abs, {}))",
+    "np.fromiter((q_ * 2 for q_ in {}), float).sum()", "np.fromiter({}, float, len({})).sum()", "np.array({}, float).mean()",
+    "np.vectorize(lambda q_: q_ * q_ if q_ > 0 else 0.5 - q_)(np.array(S)).sum()",
+    "np.vectorize(lambda q_, r_: q_ - r_ if q_ > r_ else 0.25, otypes=[float])(np.array({}, float), 0.5).sum()",
+)  # fmt: skip
+
+
+def _of_list(writer: Writer, kind: str, turns: str, depth: int) -> str:
+    """What a list gives that a comprehension makes, or a function that another is called by for each item."""
+    rng = writer.generators
+    assert rng is not None
+    own = writer.integer(depth + 1) if kind == "I" else writer.real(depth + 1)
+    value = f"({own}) % 1009" if kind == "I" else own
+    template = rng.choice(OF_INTS if kind == "I" else OF_FLOATS)
+    listed = f"[{value} {turns}]"
+    filled = template.replace("*S", "*{}").replace(
+        "S", "({} or [0.5])" if kind == "F" else "({} or [5])"
+    )
+    return f"({filled.replace('{}', listed)})"
+
+
 def _call(writer: Writer, kind: str, turns: str, depth: int) -> str:
     rng = writer.generators
     assert rng is not None
+    if kind != "B" and rng.random() < 0.35:
+        return _of_list(writer, kind, turns, depth)
     if kind == "B":
         negated = "" if rng.random() < 0.7 else "not "
         value = writer.truth(depth + 1) if rng.random() < 0.8 else writer.anything(depth + 1)

@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from tests.whole.fuzz.loops import Writer
 
 PRELUDE = """\
+from functools import reduce
+from itertools import accumulate
+
+
 def applied(f, u):
     return f(u) - u
 
