@@ -475,6 +475,20 @@ def inner_indexes(x, n):
     return s
 
 
+def spread(a, b=0):
+    return a * 2 - b
+
+
+def with_stars(x, n):
+    s = 0.0
+    for t in range(n):
+        for place in np.ndindex(*x.shape):
+            s = s * 0.5 + x[place] * spread(*place)
+        pair = t, n
+        s += spread(*pair) - spread(*(t,))
+    return s
+
+
 def inner_flat(x, n):
     s = 0.0
     for t in range(n):
@@ -518,6 +532,7 @@ INNER: list[tuple[Any, Any]] = [
     (neighbours, lambda: (MATRIX,)),
     (inner_indexes, lambda: (MATRIX, 30)),
     (inner_indexes, lambda: (MATRIX[::-1, ::2].T, 30)),
+    (with_stars, lambda: (MATRIX, 30)),
     (inner_flat, lambda: (MATRIX.copy(), 30)),
     (inner_flat, lambda: (np.asfortranarray(MATRIX), 30)),
     (inner_tuples, lambda: (tuple(MATRIX[0].tolist()), 60)),
