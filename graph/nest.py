@@ -357,8 +357,9 @@ class ListSlot:
 class RangeSlot:
     """An iterator of the outermost loop: the variables `name.next`, `name.step` and `name.left`.
 
-    `kind` is "range"; "forwards" or "backwards", over the places of an array, list or tuple; or "count", of an
-    `enumerate`, beside the iterators that it goes over. All have as many turns left; the first one's says how many.
+    `kind` is "range"; "forwards" or "backwards", over the places of an array, list or tuple; "product" (of itertools)
+    or "flat" (NumPy's flatiter), over several axes, where the next number is how many turns were done; or "count", of
+    an `enumerate`, beside the iterators that it goes over. All have as many turns left; the first one's says how many.
     "once" is no object: the only turn is a whole call of a function.
     """
 

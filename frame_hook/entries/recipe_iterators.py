@@ -290,5 +290,6 @@ ROWS: dict[str, Callable[[Builder, Iterator], Made | None]] = {
     "dropwhile": _not_begun(itertools.dropwhile),
     "cycle": _not_begun(itertools.cycle),
     "pairwise": _not_begun(itertools.pairwise),
+    "product": _not_begun(itertools.product),
     "groupby": _not_begun(itertools.groupby),
 }

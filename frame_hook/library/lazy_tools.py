@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -226,9 +227,10 @@ def _accumulate(
 @rule_for(itertools.product)
 def _product(interpreter: Interpreter, *iterables: Symbol, repeat: Symbol | None = None) -> Symbol:
     times = 1 if repeat is None else _number(interpreter, repeat)
-    pools = [Tuple(tuple(iterate.items_of(interpreter, part))) for part in iterables]
-    walk = itertools.product(*(pool.items for pool in pools), repeat=times)
-    return new_iterator(interpreter, "product", pools, walk=walk)
+    pools = [Tuple(tuple(iterate.items_of(interpreter, part))) for part in iterables] * times
+    walk = itertools.product(*(pool.items for pool in pools))
+    length = math.prod(len(pool.items) for pool in pools)
+    return new_iterator(interpreter, "product", pools, length=length, walk=walk)
 
 
 @rule_for(itertools.permutations)

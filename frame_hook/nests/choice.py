@@ -25,6 +25,7 @@ from ufuse.frame_hook.nests import (
     fields,
     functions,
     generators,
+    grids,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.handlers import HANDLERS
@@ -42,6 +43,7 @@ from ufuse.frame_hook.trace.symbols import (
     Array,
     Cell,
     Constant,
+    Instance,
     Integer,
     Iterator,
     List,
@@ -137,6 +139,11 @@ def _turns_left(trace: Trace, iterator: Symbol) -> int:
             | Iterator(kind="sequence", parts=[List() | Tuple()])
         ):
             return items_left(trace, iterator)
+        case Iterator(kind="product"):
+            return items_left(trace, iterator)
+        case Instance(kind=kind, attributes=attributes) if kind in grids.WRAPPERS:
+            inner = attributes.get(grids.WRAPPERS[kind])
+            return 0 if inner is None else _turns_left(trace, inner)
         case Iterator(kind="enumerate" | "zip", parts=parts):
             return min((_turns_left(trace, one) for one in parts), default=0)
         case Unread(value=value):

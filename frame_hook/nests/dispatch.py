@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from ufuse.frame_hook.nests import (
     fields,
     functions,
     generators,
+    grids,
     idioms,
     iterating,
     lists,
@@ -69,6 +71,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     """`owner.name`."""
     if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
         return reader.outside.attribute(owner.value, name)
+    if isinstance(owner, Array) and name == "flat":
+        return grids.elements_of(reader, owner, gives_places=False)
     if isinstance(owner, Array | Part | Lazy):
         return array_calls.attribute(reader, owner, name)
     if isinstance(owner, Complex):
@@ -171,6 +175,8 @@ def call(
         reader.stack.append(found)
     elif isinstance(value, types.FunctionType):
         calls.enter(reader, value, arguments, keywords)
+    elif value is itertools.product and keywords.keys() == {"repeat"}:
+        reader.stack.append(grids.product_of(reader, arguments, keywords["repeat"]))
     elif keywords:
         raise NotNativeError("calls with keywords are not compiled yet")
     elif iterating.is_iterable(value, len(arguments)):

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import carried, either, lists, object_lists
+from ufuse.frame_hook.nests import carried, either, grids, lists, object_lists
 from ufuse.frame_hook.nests.frames import Version, attributes_in
 from ufuse.frame_hook.nests.leaner import leaner, variables_of
 from ufuse.frame_hook.nests.leaving import DOUBT, Exit
+from ufuse.frame_hook.nests.outermost import ITERATOR
 from ufuse.frame_hook.nests.temporaries import renumbered
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
@@ -240,6 +241,8 @@ def _dispatch(
         label = "begin" if number == 0 else f"begin{number}"
         following = f"begin{number + 1}" if number + 1 < len(headers) else DOUBT
         reader.out.begin(label)
+        if number == 0 and reader.outermost is not None:
+            grids.begin_places(reader, reader.outermost.kind, ITERATOR)
         fits = reader.out.constant(I1, True)
         for slot in numbers:
             kind = kinds[slot]

@@ -447,6 +447,18 @@ def _call_kw(reader: Reader, count: int) -> None:
     _call_named(reader, count, tuple(one.value for one in names.items if isinstance(one, Known)))
 
 
+@reads("CALL_FUNCTION_EX")
+def _call_spread(reader: Reader, flags: int) -> None:
+    """`f(*arguments)`, of a tuple whose length is known; keywords are not followed."""
+    stack = reader.stack
+    keywords = stack.pop() if VERSION >= (3, 14) or flags & 1 else Empty()
+    arguments = stack.pop()
+    if not isinstance(keywords, Empty) or not isinstance(arguments, Items):
+        raise NotNativeError("a call with *arguments is not compiled yet")
+    stack += arguments.items
+    _call_named(reader, len(arguments.items), ())
+
+
 def _call_named(reader: Reader, count: int, names: tuple[str, ...]) -> None:
     """Below the arguments stand a function and the NULL beside it; a method and its `self` are not followed."""
     stack = reader.stack

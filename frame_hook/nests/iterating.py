@@ -1,4 +1,4 @@
-"""Inner loops: over ranges, arrays, tuples, and these enumerated, zipped or reversed.
+"""Inner loops: over ranges, arrays, tuples, these enumerated, zipped or reversed, and several axes (`grids.py`).
 
 All iterators are the loop's own, so they advance together: one variable, `name.left`, says how many turns are left, and
 each leaf of what a turn gives has two, `next` and `step`.
@@ -6,14 +6,17 @@ each leaf of what a turn gives has two, `next` and `step`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ufuse.frame_hook.nests import (
     conversions,
     elements,
     elementwise,
+    grids,
     keeping,
     made_lists,
     object_lists,
@@ -27,6 +30,8 @@ from ufuse.frame_hook.nests.values import (
     Array,
     Elements,
     EnumerateOf,
+    Grid,
+    GridOf,
     Item,
     Items,
     Known,
@@ -55,7 +60,7 @@ from ufuse.frame_hook.nests.values import (
     Whole,
     ZipOf,
 )
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest import I1, I64, MAP_AXES, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -129,11 +134,30 @@ def _filter_of(_: Reader, arguments: list[Item]) -> Lazily:
 
 
 def _accumulate_of(_: Reader, arguments: list[Item]) -> Lazily:
-    return Lazily(accumulate, tuple(arguments))
+    return Lazily(itertools.accumulate, tuple(arguments))
+
+
+def _indexes_of(reader: Reader, arguments: list[Item]) -> GridOf:
+    """`np.ndindex(*arguments)`."""
+    grids.check_class(reader.outside, np.ndindex)
+    first, *others = arguments
+    lengths = first.items if isinstance(first, Items) and not others else arguments
+    pools = [range_of(reader, [one]) for one in lengths]
+    if not 1 <= len(pools) <= MAP_AXES:
+        raise NotNativeError("it goes over a np.ndindex of too many axes, or of none")
+    for one in pools:
+        reader.out.doubt_if(reader.out.op("ilt", I1, one.stop, reader.out.constant(I64, 0)))
+    return GridOf(tuple(pools))
+
+
+def _enumerated(reader: Reader, arguments: list[Item]) -> GridOf:
+    """`np.ndenumerate(array)`."""
+    grids.check_class(reader.outside, np.ndenumerate)
+    return grids.elements_of(reader, *arguments, gives_places=True)
 
 
 def _look_at(item: Item) -> None:
-    if not isinstance(item, SEQUENCES | EnumerateOf | ZipOf | ReversedOf):
+    if not isinstance(item, SEQUENCES | EnumerateOf | ZipOf | ReversedOf | GridOf):
         raise NotNativeError("an inner loop is over what is no range, array or tuple")
 
 
@@ -146,7 +170,10 @@ ITERABLES: dict[type, tuple[range, Maker]] = {
     reversed: (range(1, 2), _reversed_of),
     map: (range(2, 9), _map_of),
     filter: (range(2, 3), _filter_of),
-    accumulate: (range(2, 3), _accumulate_of),
+    itertools.accumulate: (range(2, 3), _accumulate_of),
+    itertools.product: (range(1, MAP_AXES + 1), grids.product_of),
+    np.ndindex: (range(1, MAP_AXES + 1), _indexes_of),
+    np.ndenumerate: (range(1, 2), _enumerated),
 }
 
 
@@ -237,6 +264,8 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             return Mapped(keeping.keep_item(reader, f"{name}.function", function), together), left
         case ReversedOf():
             return _begin_backwards(reader, item.sequence, name)
+        case GridOf():
+            return grids.begin(reader, item, name)
     raise NotNativeError("an inner loop is over what is no range, array or tuple")
 
 
@@ -297,6 +326,8 @@ def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
         raise NotNativeError("map() in enumerate() or zip() is not compiled yet")
     if isinstance(kind, Together):
         return Items(tuple(_given(reader, one, f"{name}.{part}") for part, one in kind.parts))
+    if isinstance(kind, Grid):
+        return grids.given(reader, kind, name)
     now = _next(reader, name)
     match kind:
         case Elements(holder, count):

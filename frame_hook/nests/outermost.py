@@ -1,4 +1,4 @@
-"""The iterator of the outermost loop: over a range, an array, a list or tuple of numbers, or several of these together.
+"""The iterator of the outermost loop: over a range, an array, numbers of a list, several axes, or several of these.
 
 What turns the loop is on the frame's stack: an `enumerate` or `zip` is taken apart by guards, and the nest moves each
 iterator in it.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import object_lists, tables
+from ufuse.frame_hook.nests import grids, object_lists, tables
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
@@ -28,6 +28,7 @@ from ufuse.frame_hook.nests.values import (
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest import RangeSlot
 
+ITERATOR = "turn"  # the variables of the outermost loop's iterator
 RANGE_ITERATOR = type(iter(range(0)))
 OF_TEXTS = tuple(type(iter(one)) for one in ("\u00e9", "e", b"", bytearray()))
 FORWARDS: tuple[type, ...] = (type(iter(np.zeros(0))), type(iter([])), type(iter(())), *OF_TEXTS)
@@ -59,6 +60,9 @@ def all_turns(iterator: object) -> int:
 def _turns(iterator: Any, levels: int, *, is_whole: bool) -> int | None:
     if type(iterator) is RANGE_ITERATOR:
         return len(iterator.__reduce__()[1][0]) if is_whole else length_hint(iterator)
+    if grids.goes_over(iterator):
+        both = grids.turns(iterator)
+        return None if both is None else both[is_whole]
     over = _hook.iterated(iterator)
     if over is _hook.NULL or levels == 0:
         return None
@@ -99,6 +103,9 @@ def outermost(outside: Outside, source: Source, iterator: object, name: str) -> 
     outside.goes_over(source, iterator)
     if type(iterator) is RANGE_ITERATOR:
         return Outermost(Whole(), (RangeSlot(name),), (source.register,))
+    if grids.goes_over(iterator):
+        grid, kind, register = grids.outermost(outside, source, iterator)
+        return Outermost(grid, (RangeSlot(name, kind),), (register,))
     loaded, over = outside.iterated(source, iterator)
     if type(iterator) is enumerate:
         inner = outermost(outside, loaded, over, f"{name}.of")

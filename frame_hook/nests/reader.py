@@ -42,7 +42,7 @@ from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import NO_TRIES, Frame, Function, Tries, Version
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.holders import Holders
-from ufuse.frame_hook.nests.outermost import Outermost, outermost
+from ufuse.frame_hook.nests.outermost import ITERATOR, Outermost, outermost
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import loop_positions, read_behind, written
 from ufuse.frame_hook.nests.values import (
@@ -91,7 +91,6 @@ from ufuse.graph.nest import (
 MOST_VERSIONS = 16  # of one position
 MOST_BLOCKS = 200
 MOST_TWICE = 100  # instructions of a loop that is read for two sets of scalars
-ITERATOR = "turn"  # the variables of the outermost loop's iterator
 OF_NUMBERS = ("BINARY_OP", "COMPARE_OP", "STORE_SUBSCR", "UNARY_NEGATIVE", "CALL")
 
 

@@ -492,6 +492,18 @@ class ReversedOf:
 
 
 @dataclass(frozen=True, slots=True)
+class GridOf:
+    """What goes over several axes, the last of which turns first: ranges and tuples of numbers.
+
+    Where `array` is given they are its axes: a turn gives an element, behind its indices if `gives_places`.
+    """
+
+    pools: tuple[Item, ...]
+    array: Array | None = None
+    gives_places: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Whole:
     """Of a range: a turn gives an int."""
 
@@ -541,7 +553,29 @@ class Unrolled:
     place: int
 
 
-TurnKind = Whole | Elements | Viewed | Members | Together | Mapped | Unrolled
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """Of an axis that is a range: where that begins, and its step; None where they lie in variables."""
+
+    start: int | None
+    step: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Of several axes, as `GridOf` says; `indices` lead to the part of an array, and lie in variables.
+
+    `is_given`: it is the iterator of the outermost loop.
+    """
+
+    axes: tuple[TurnKind, ...]
+    holder: Holder | None = None
+    indices: int = 0
+    gives_places: bool = True
+    is_given: bool = False
+
+
+TurnKind = Whole | Elements | Viewed | Members | Together | Mapped | Unrolled | Stepped | Grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,8 +642,8 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ListPart | MadeList | ReversedOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table | Row
-    | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
+    | ListPart | MadeList | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table
+    | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
     | MapOf | Lazily | Vectorized
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame

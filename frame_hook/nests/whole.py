@@ -34,10 +34,10 @@ from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.generators import COMPREHENSION
 from ufuse.frame_hook.nests.generators import NAME as GENERATOR
-from ufuse.frame_hook.nests.outermost import Outermost
+from ufuse.frame_hook.nests.outermost import ITERATOR, Outermost
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import written
-from ufuse.frame_hook.nests.reader import ITERATOR, Reader
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     Array,
     ConstantKind,

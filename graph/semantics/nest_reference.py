@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import operator
 import sys
@@ -319,9 +320,26 @@ def _where(slot: RangeSlot, iterator: Any) -> tuple[int, int, int]:
         return rest.start, rest.step, len(rest)
     if slot.kind == "count":
         return iterator.__reduce__()[1][1], 1, LIMIT - 1
+    if slot.kind == "flat":
+        return iterator.index, 1, len(iterator) - iterator.index
+    if slot.kind == "product":
+        pools, done = _product_turns(iterator)
+        return done, 1, math.prod(map(len, pools)) - done
     left = operator.length_hint(iterator)
     place = iterator.__reduce__()[2] if left else 0
     return place, -1 if slot.kind == "backwards" else 1, left
+
+
+def _product_turns(iterator: Any) -> tuple[Sequence[Sequence[Any]], int]:
+    """The pools of a product, and how many turns it has done, from where CPython keeps its indices."""
+    pools, *last = (one for one in gc.get_referents(iterator) if type(one) is tuple)
+    indices = id(iterator) + object.__basicsize__ + ctypes.sizeof(ctypes.c_void_p)
+    address = ctypes.c_void_p.from_address(indices).value or 0
+    places = (ctypes.c_ssize_t * len(pools)).from_address(address)
+    done = 0
+    for pool, place in zip(pools, places, strict=True):
+        done = done * len(pool) + place
+    return pools, done + 1 if last else 0
 
 
 def _shorten(nest: Nest, objects: Sequence[Any], cells: dict[str, Number]) -> None:

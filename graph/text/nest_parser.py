@@ -63,7 +63,7 @@ GROWING = re.compile(
     r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
 )
 COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
-ITERATOR = re.compile(r"the (range|forwards|backwards|count|once) of the loop")
+ITERATOR = re.compile(r"the (range|forwards|backwards|count|product|flat|once) of the loop")
 STATEMENT = re.compile(r"(?:%(\d+) = )?(\w+?)(?:\.(\w+))?(?: (.*))?$")
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.@<>])|inf\b)|nan\(\w+\)"
 PART = re.compile(rf"%\d+|{VIEW} = .*? over \d-d|{VIEW}|{NUMBER}|{NAME}")

@@ -1,7 +1,7 @@
 #include "python/iterators.h"
 
-#include <stdbool.h>
-
+#include "python/arrays.h"
+#include "grid_iterators.h"
 #include "sequence_iterators.h"
 
 static PyTypeObject *types[] = {
@@ -19,11 +19,13 @@ static PyTypeObject *types[] = {
 };
 enum { ASCII_TEXT = 4 };
 static bool is_known[Py_ARRAY_LENGTH(types)];
+static PyTypeObject *product; /* NULL: products have another layout */
 
 /*
  * What an exact iterator over a sequence, or a `reversed` one, goes over; the iterator that an
- * `enumerate` counts; the tuple of a `zip`'s iterators. Borrowed. NULL: it has ended, or it is none
- * of these. Runs no Python code.
+ * `enumerate` counts; the tuple of a `zip`'s iterators; the tuple of a `product`'s pools, which are
+ * tuples; a flatiter's array. Borrowed. NULL: it has ended, or it is none of these. Runs no Python
+ * code.
  */
 PyObject *
 iterated(PyObject *iterator)
@@ -33,7 +35,30 @@ iterated(PyObject *iterator)
             return ((SequenceIterator *)iterator)->over;
         }
     }
-    return NULL;
+    if (product != NULL && Py_IS_TYPE(iterator, product)) {
+        return ((Product *)iterator)->stopped ? NULL : ((Product *)iterator)->pools;
+    }
+    return Py_IS_TYPE(iterator, &PyArrayIter_Type) ? (PyObject *)((PyArrayIterObject *)iterator)->ao
+                                                   : NULL;
+}
+
+/*
+ * How many turns a product or flatiter has left, and how many it has in all. False: it is neither,
+ * or has stopped. Runs no Python code.
+ */
+bool
+grid_turns(PyObject *iterator, int64_t *left, int64_t *all)
+{
+    GridTurns turns;
+    bool known = product != NULL && Py_IS_TYPE(iterator, product)
+                     ? product_turns((Product *)iterator, &turns)
+                     : Py_IS_TYPE(iterator, &PyArrayIter_Type) &&
+                           flat_turns((PyArrayIterObject *)iterator, &turns);
+    if (known) {
+        *left = turns.all - turns.done;
+        *all = turns.all;
+    }
+    return known;
 }
 
 /* A new iterator of a type, NULL for that of ASCII text; or NULL. */
@@ -84,5 +109,6 @@ iterators_ready(void)
         Py_XDECREF(iterator);
         Py_XDECREF(over);
     }
-    return failed ? -1 : 0;
+    product = failed ? NULL : product_type();
+    return failed || PyErr_Occurred() ? -1 : 0;
 }

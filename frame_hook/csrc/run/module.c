@@ -156,6 +156,17 @@ ask_iterated(PyObject *Py_UNUSED(module), PyObject *iterator)
     return Py_NewRef(over == NULL ? NULL_OBJECT : over);
 }
 
+/* grid_turns(iterator) */
+static PyObject *
+ask_grid_turns(PyObject *Py_UNUSED(module), PyObject *iterator)
+{
+    int64_t left, all;
+    if (!grid_turns(iterator, &left, &all)) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("LL", (long long)left, (long long)all);
+}
+
 /* attribute_value(object, name) */
 static PyObject *
 ask_attribute_value(PyObject *Py_UNUSED(module), PyObject *args)
@@ -220,8 +231,11 @@ static PyMethodDef module_methods[] = {
     {"attribute_value", ask_attribute_value, METH_VARARGS,
      "What LOAD_ATTR gives; NULL where there is nothing, or Python code would run."},
     {"iterated", ask_iterated, METH_O,
-     "What a sequence's iterator, an enumerate or a zip goes over; NULL: it has ended, or is "
-     "none."},
+     "What a sequence's iterator, an enumerate, a zip, a product or a flatiter goes over; NULL: it "
+     "has ended, or is none."},
+    {"grid_turns", ask_grid_turns, METH_O,
+     "How many turns a product or a flatiter has left, and in all; None: it has ended, or is "
+     "neither."},
     {"set_device_layout", set_device_layout, METH_VARARGS,
      "Have arrays of a class be read on a device: where its struct has the vectors of shape and "
      "strides, dtype and memory, and the struct of that its address and the device's number."},

@@ -8,6 +8,7 @@ from __future__ import annotations
 import abc
 import functools
 import gc
+import itertools
 import math
 import sys
 import types
@@ -270,6 +271,8 @@ GUARDS: list[tuple[str, Any, list[tuple[Any, ...]], list[tuple[Any, ...]]]] = [
     ("LOAD_ITEM",      [(K.LOAD_ITEM, 0, 1), (K.INT, 1, 7)],                     [((0, 7),), ([1, 7],)],          [((0,),), ((0, 8),), ("07",), (NULL,)]),
     ("LOAD_ITERATED",  [(K.LOAD_ITERATED, 0), (K.LENGTH, 1, 2)],                 [(iter([1, 2]),), (iter((1, 2)),), (reversed([1, 2]),), (reversed((1, 2)),), (zip("a", "b", strict=True),)], [(iter([1]),), (iter(range(2)),), (iter("ab"),), ([1, 2],), (ended([1]),), (NULL,)]),
     ("LOAD_ITERATED",  [(K.LOAD_ITERATED, 0), (K.LOAD_ITERATED, 1), (K.INT, 2, 7)], [],                          [(enumerate("ab"),)]),
+    ("LOAD_ITERATED",  [(K.LOAD_ITERATED, 0), (K.LENGTH, 1, 2)],                 [(itertools.product("a", "b"),), (itertools.product("ab", repeat=2),)], [(itertools.product("ab"),), (ended(itertools.product("a", "b")),), (itertools.permutations("ab"),)]),
+    ("LOAD_ITERATED",  [(K.LOAD_ITERATED, 0), (K.TYPE, 1, np.ndarray)],          [(np.zeros(2).flat,)],           [(iter("ab"),)]),
     ("LOAD_DICT_ITEM", [(K.LOAD_DICT_ITEM, 0, (1, "a")), (K.INT, 1, 7)],         [({(1, "a"): 7},)],              [({},), (7,), (types.MappingProxyType({(1, "a"): 7}),)]),
     ("LOAD_ATTR",      [(K.LOAD_ATTR, 0, "pi"), (K.FLOAT, 1, math.pi)],          [(math,), (np,)],                [(3,), (types.ModuleType("m"),)]),
     ("LOAD_ATTR",      [(K.LOAD_ATTR, 0, "real"), (K.INT, 1, 3)],                [(3,)],                          [("3",), (4,)]),

@@ -586,11 +586,11 @@ run_call(Call *call)
 
 /*
  * Read the objects and run. False: nothing was done. Else the iterators have moved, the last thing
- * that can be seen, and `outputs` are new references.
+ * that can be seen, and `outputs` are new references. `results` are as of `grids_prepare`.
  */
 static bool
 call_outputs(Nest *nest, const Known *known, unsigned mask, const Generator *generators,
-             PyObject **outputs)
+             PyObject **results, PyObject **outputs)
 {
     PyObject *const *objects = known->objects;
     int64_t words[nest->words + 1];
@@ -632,7 +632,7 @@ call_outputs(Nest *nest, const Known *known, unsigned mask, const Generator *gen
     if (nest->exits > 0) {
         outputs[nest->outputs] = PyLong_FromLong(call.exit); /* small: never fails */
     }
-    objects_move(nest, objects, call.done);
+    objects_move(nest, objects, call.done, results);
     return true;
 }
 
@@ -675,16 +675,22 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
     PyObject *output = NULL;
     int collects = PyGC_Disable(); /* a finalizer may change what an array equals */
     PyObject *outputs = count_made < 2 ? NULL : PyTuple_New(count_made);
+    PyObject *results[nest->products + 1];
+    bool ready = (count_made < 2 || outputs != NULL) && grids_prepare(nest, objects, results) == 0;
     if (collects) {
         PyGC_Enable();
     }
     PyObject **made = outputs == NULL ? &output : ((PyTupleObject *)outputs)->ob_item;
     Generator generators[nest->generators + 1];
-    if ((count_made >= 2 && outputs == NULL) || generators_take(nest, objects, generators) != 0) {
+    if (!ready || generators_take(nest, objects, generators) != 0) {
+        if (ready) {
+            grids_drop(nest, results);
+        }
         Py_XDECREF(outputs);
         return declined();
     }
-    bool was_run = call_outputs(nest, &known, mask, generators, made);
+    bool was_run = call_outputs(nest, &known, mask, generators, results, made);
+    grids_drop(nest, results);
     generators_give(nest, generators);
     if (!was_run) {
         Py_XDECREF(outputs);

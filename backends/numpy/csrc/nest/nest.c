@@ -351,6 +351,8 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
                                         "forwards",
                                         "backwards",
                                         "count",
+                                        "product",
+                                        "flat",
                                         "once",
                                         "grown",
                                         "generator",
@@ -416,6 +418,7 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         return 0;
     }
     if (known && kind >= SLOT_RANGE && PyTuple_GET_SIZE(given) == 1) {
+        self->products += kind == SLOT_PRODUCT;
         if (self->iterators++ == 0) {
             self->range = (int)(slot - self->slot);
             self->range_cell = self->cells;
@@ -838,7 +841,7 @@ int
 nest_begin(PyObject *module)
 {
     if (nest_type == NULL) {
-        if (ranges_begin() < 0 || iterators_begin() < 0 || items_begin() < 0 ||
+        if (ranges_begin() < 0 || iterators_begin() < 0 || grids_begin() < 0 || items_begin() < 0 ||
             helpers_begin() < 0) {
             return -1;
         }

@@ -62,6 +62,8 @@ typedef enum {
     SLOT_FORWARDS,  /* the iterator of an array, a list or a tuple */
     SLOT_BACKWARDS, /* the same, `reversed` */
     SLOT_COUNT,     /* an enumerate: its count alone */
+    SLOT_PRODUCT,   /* of itertools: over several axes, of which the last turns first */
+    SLOT_FLAT,      /* NumPy's flatiter: the same over an array */
     SLOT_ONCE,      /* no object: the only turn is a whole call of a function */
     SLOT_GROWN,     /* a list that grows */
     SLOT_GENERATOR, /* of random numbers */
@@ -190,6 +192,7 @@ typedef struct {
     int apart;                 /* lists that are apart, and SLOT_OBJECTs; 0: law 2 says nothing */
     int generators;
     int iterators;
+    int products; /* of these */
     int range,
         range_cell; /* the slot of the first iterator, and its first cell; -1: there is none */
     long long step; /* of the first iterator in the last call; 1 before */
@@ -234,6 +237,13 @@ int iterators_begin(void);
 bool iterator_read(SlotKind kind, PyObject *object, Range *range);
 void iterator_move(SlotKind kind, PyObject *object, int64_t turns);
 
+/* grids.c */
+int grids_begin(void);
+bool grid_read(SlotKind kind, PyObject *object, Range *range);
+int grids_prepare(const Nest *nest, PyObject *const *objects, PyObject **results);
+void grids_drop(const Nest *nest, PyObject **results);
+void grid_move(SlotKind kind, PyObject *object, int64_t turns, PyObject **result);
+
 /* items.c */
 int items_begin(void);
 int64_t items_of(PyObject *object);
@@ -251,7 +261,7 @@ int slot_cells(const NestSlot *slot);
 bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
 bool objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells);
-void objects_move(const Nest *nest, PyObject *const *objects, int64_t turns);
+void objects_move(const Nest *nest, PyObject *const *objects, int64_t turns, PyObject **results);
 bool slot_iterates(const NestSlot *slot);
 bool objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
                   const Register *after, PyObject **made);

@@ -72,6 +72,13 @@ slot_cells(const NestSlot *slot)
     return slot->kind >= SLOT_COMPLEX ? 3 : 2;
 }
 
+/* Whether a slot is of an iterator over several axes. */
+static bool
+is_grid(SlotKind kind)
+{
+    return kind == SLOT_PRODUCT || kind == SLOT_FLAT;
+}
+
 /* Whether a slot is of an iterator. */
 bool
 slot_iterates(const NestSlot *slot)
@@ -296,6 +303,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             Range range = {.next = 0, .step = 1, .left = 1};
             if (slot->kind != SLOT_ONCE &&
                 !(slot->kind == SLOT_RANGE ? range_read(objects[i], &range)
+                  : is_grid(slot->kind)    ? grid_read(slot->kind, objects[i], &range)
                                            : iterator_read(slot->kind, objects[i], &range))) {
                 return false;
             }
@@ -320,9 +328,9 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
     return true;
 }
 
-/* Move all iterators on by so many turns. */
+/* Move all iterators on by so many turns; products take their tuples from `results`. */
 void
-objects_move(const Nest *nest, PyObject *const *objects, int64_t turns)
+objects_move(const Nest *nest, PyObject *const *objects, int64_t turns, PyObject **results)
 {
     for (int i = 0; i < nest->slots; i++) {
         SlotKind kind = nest->slot[i].kind;
@@ -331,6 +339,10 @@ objects_move(const Nest *nest, PyObject *const *objects, int64_t turns)
             if (range_read(objects[i], &range)) {
                 range_move(objects[i], range.left - turns);
             }
+        }
+        else if (is_grid(kind)) {
+            grid_move(kind, objects[i], turns, results);
+            results += kind == SLOT_PRODUCT;
         }
         else if (slot_iterates(&nest->slot[i]) && kind != SLOT_ONCE) {
             iterator_move(kind, objects[i], turns);
