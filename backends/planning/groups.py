@@ -117,7 +117,8 @@ class Grouping:
         )
         self._has_shown = is_late  # a visible write was placed
         self.late: set[Node] = set()  # branches behind a visible write
-        self._has_errors = any(ERRORS in node.attributes for node in graph)
+        # A device raises no flags.
+        self._has_errors = not graph.device and any(ERRORS in node.attributes for node in graph)
         self.needs = dependences(graph, memory)
         self.position = {node: place for place, node in enumerate(graph.nodes)}
         for node in graph:

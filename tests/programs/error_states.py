@@ -22,6 +22,7 @@ PROGRAMS = Programs(
         "out": np.ones(8),
         "s": "ignore",
     },
+    backends=("numpy", "reference"),
     modes=MODES,
 )
 
