@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph import signals
 from ufuse.graph.memory.buffers import Buffers
-from ufuse.graph.node import Graph
+from ufuse.graph.node import Graph, Node
+from ufuse.graph.passes.rewrite import Builder, rewritten
 from ufuse.graph.semantics import reference
+from ufuse.graph.semantics.effects import ERRORS
 from ufuse.graph.strict import context_with
 
 
@@ -22,11 +26,28 @@ class ReferenceBackend:
         """A callable that runs the nodes one by one."""
         buffers = Buffers()
         writes = any(buffers.written(node) for node in graph)
-        return partial(_run, graph, writes)
+        return partial(_run, _raising(graph), writes)
 
     def source(self, graph: Graph, options: Options = DEFAULT) -> str:  # noqa: ARG002  the same for all
         """The operations in program order."""
         return "\n".join(repr(node) for node in graph)
+
+
+def _raising(graph: Graph) -> Graph:
+    """The graph with "raise" wherever an error state of its own warns."""
+
+    def visit(node: Node, builder: Builder) -> Node | None:
+        given = node.attributes
+        changed: dict[str, Any] = {
+            key: _raising(value) for key, value in given.items() if isinstance(value, Graph)
+        }
+        if ERRORS in given:
+            said = {"warn": "raise", "ignore": "ignore"}
+            changed[ERRORS] = tuple((flag, said[mode]) for flag, mode in given[ERRORS])
+        same = all(given[key] == value for key, value in changed.items())
+        return None if same else builder.add(replace(node, attributes={**given, **changed}))
+
+    return rewritten(graph, visit)
 
 
 def _run(graph: Graph, writes: bool, *inputs: object) -> object:

@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple, Protocol
 
 from ufuse.frame_hook import _hook, rules_and_handlers
+from ufuse.frame_hook.arrays import error_states
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.frame_readers import shows_its_locals
 from ufuse.frame_hook.code.instructions import slot_names
@@ -192,6 +193,7 @@ class Tracer:
                     found = located(interpreter, GraphBreak("slow", cache.code.co_qualname))
                     self._journal.note_break(found)
                 generators.refuse_guarded(interpreter)
+                error_states.refuse_entered(interpreter)
                 if returned is None and record.shows_locals is None:
                     record.shows_locals = shows_its_locals(function)
                 ends_with = None if returned is not None else Ended(found, branch)
@@ -211,11 +213,9 @@ class Tracer:
                 branch = _branch(interpreter, graph_break)
                 stop_at = visited.last_resumable(cache.code, count)
             except NotRebuilt as needed:
-                count = (
-                    needed.count
-                    if 0 < needed.count < interpreter.root_count
-                    else interpreter.root_count - 1
-                )
+                count = max(needed.count, 0)
+                if needed.count == 0 or count >= interpreter.root_count:
+                    count = interpreter.root_count - 1
                 interpreter.call_stack[0].position = interpreter.positions[count]
                 found = located(interpreter, GraphBreak("opcode", needed.what))
                 forget_frames(needed, handled)

@@ -151,6 +151,7 @@ class Program:
         fallback: Callable[[int, tuple[Any, ...]], tuple[Any, ...]] | None = None,
         in_order: Callable[[], Callable[[], object]] | None = None,
         late: bool = False,
+        errors: tuple[tuple[int, int], ...] = (),
     ) -> Self: ...
     @property
     def steps(self) -> int: ...

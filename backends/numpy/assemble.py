@@ -19,6 +19,7 @@ from ufuse.backends.numpy.scalars import Code
 from ufuse.backends.planning.kernels import KernelPlan, Result, Segment
 from ufuse.backends.planning.steps import Plan, Step
 from ufuse.backends.protocol import Options
+from ufuse.graph.semantics.effects import FLAGS
 
 
 def plain(segment: Segment) -> tuple[Any, ...]:
@@ -142,6 +143,14 @@ def step_tuple(step: Step, constants: dict[int, Any], options: Options) -> tuple
     return ("tuple", step.reads, step.outs[0], *tail)
 
 
+def masks(step: Step) -> tuple[int, int]:
+    """The flags that the program's own error state ignores where a step stands, and those of which it warns."""
+    said = {"ignore": 0, "warn": 0}
+    for flag, mode in step.errors or ():
+        said[mode] |= 1 << FLAGS.index(flag)
+    return said["ignore"], said["warn"]
+
+
 def program(plan: Plan, options: Options) -> Callable[..., object]:
     """The callable of a plan."""
     warner = Warner()
@@ -156,5 +165,6 @@ def program(plan: Plan, options: Options) -> Callable[..., object]:
         Fallback(plan.steps, warner, constants),
         warner.in_order if out_of_order(plan.steps) else None,
         plan.is_late,
+        tuple(map(masks, plan.steps)) if any(step.errors for step in plan.steps) else (),
     )
     return made

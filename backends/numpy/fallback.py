@@ -43,14 +43,14 @@ class Fallback:
             assert step.kernel is not None
             return complete(step.kernel, arguments, results, *withheld)
         if step.kernel is not None:
-            return self._of_kernel(step.kernel, arguments)
+            return self._of_kernel(step.kernel, LoggedCalls(step.errors), arguments)
         return self._of_numbers(step, arguments) if step.numbers else self._of_call(step, arguments)
 
     def _of_call(self, step: Step, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         assert step.function is not None
         count = len(arguments) - len(step.keywords)
         keywords = dict(zip(step.keywords, arguments[count:], strict=True))
-        made = LoggedCalls().call(
+        made = LoggedCalls(step.errors).call(
             self.warner, step.position, step.location, step.function, *arguments[:count], **keywords
         )
         return (made,)
@@ -58,7 +58,7 @@ class Fallback:
     def _of_numbers(self, step: Step, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         values: dict[Any, Any] = dict(self.constants)
         values.update(zip(step.reads, arguments, strict=True))
-        calls = LoggedCalls()
+        calls = LoggedCalls(step.errors)
         for one in step.numbers:
             given = [values[slot] for slot in one.reads]
             values[one.out] = calls.call(
@@ -66,10 +66,11 @@ class Fallback:
             )
         return tuple(values[slot] for slot in step.outs)
 
-    def _of_kernel(self, kernel: KernelPlan, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _of_kernel(
+        self, kernel: KernelPlan, calls: LoggedCalls, arguments: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
         values: dict[Node, Any] = {}
         chains: dict[Any, Chain] = {}
-        calls = LoggedCalls()
         stores = stores_given_out(kernel)
         for node, sources, position in kernel.operations:
             if node in values:

@@ -30,6 +30,9 @@ def _values(values: tuple[int, ...]) -> str:
 
 def _step_lines(step: Step, *, native: bool) -> Iterator[str]:
     mark = "  # after a visible write" if step.committed else ""
+    if step.errors:
+        said = ", ".join(f"{flag}={mode!r}" for flag, mode in step.errors)
+        mark += f"  # np.errstate({said})"
     made = f"{_slots(step.outs)} = " if step.outs else ""
     if step.kernel is not None:
         yield f"{made}kernel({_slots(step.reads)}){mark}"

@@ -12,6 +12,7 @@ from ufuse.backends.numpy import _tiles
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
 from ufuse.graph import ops
 from ufuse.graph.node import Node
+from ufuse.graph.semantics.effects import ERRORS
 from ufuse.graph.types import ArrayType, NumberType, c_order
 from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of
 
@@ -25,6 +26,7 @@ OF_MATRICES: dict[str, np.ufunc] = {
         if hasattr(_LINEAR, name)
     },
 }
+WARNING = frozenset({"warns_as", ERRORS})  # attributes that change no loop
 DTYPES = frozenset("?bBhHiIlLqQefdgFDG")
 
 
@@ -55,7 +57,7 @@ def loop_of(node: Node) -> Loop | str:
     if node.op is ops.WHERE:
         return Loop("where", "where", (np.dtype(bool), type_.dtype, type_.dtype, type_.dtype))
     ufunc = node.op.ufunc
-    if ufunc is None or _numpys(ufunc.__name__) is not ufunc or set(node.attributes) - {"warns_as"}:
+    if ufunc is None or _numpys(ufunc.__name__) is not ufunc or set(node.attributes) - WARNING:
         return "it is not one of NumPy's elementwise functions"
     try:
         dtypes = loop_dtypes(ufunc, [operand_of(source) for source in node.inputs])
@@ -71,7 +73,7 @@ def loop_of(node: Node) -> Loop | str:
 def loop_of_scalars(node: Node) -> Loop | None:
     """The loop that NumPy runs once where all operands of its own elementwise function are numbers, or None."""
     ufunc = node.op.ufunc
-    if ufunc is None or _numpys(ufunc.__name__) is not ufunc or node.attributes:
+    if ufunc is None or _numpys(ufunc.__name__) is not ufunc or set(node.attributes) - {ERRORS}:
         return None
     try:
         dtypes = loop_dtypes(ufunc, [operand_of(source) for source in node.inputs])

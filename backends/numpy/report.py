@@ -15,6 +15,7 @@ import numpy as np
 
 from ufuse.backends.planning.steps import Step
 from ufuse.graph.node import Location
+from ufuse.graph.semantics.effects import Errors
 from ufuse.graph.strict import context_with
 
 # fmt: off
@@ -129,12 +130,14 @@ def warn(message: str, location: Location) -> None:
 class LoggedCalls:
     """Calls of NumPy's own in committed steps: their warnings name the user's line, not ours.
 
-    NumPy's error state is that of the moment this is made, with a log in place of warnings.
+    NumPy's error state is that of the moment this is made, but for what the program's own `errors` say, with a log in
+    place of warnings.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, errors: Errors | None = None) -> None:
         self.log = WarningLog()
-        modes: Any = {k: v if v == "ignore" else "log" for k, v in np.geterr().items()}
+        said = {**np.geterr(), **dict(errors or ())}
+        modes: Any = {k: v if v == "ignore" else "log" for k, v in said.items()}
         self.context = context_with(**modes)
         self.context.run(np.seterrcall, self.log)
 

@@ -21,6 +21,7 @@ from ufuse.backends.planning.steps import NumberOperation, Plan, Step
 from ufuse.graph import ops, signals
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.semantics.effects import Errors
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, Span, Type
 from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, target_type
@@ -285,18 +286,22 @@ def merged(plan: Plan) -> None:
     """
     steps: list[Step] = []
     place = -1  # of the step that others may join
+    errors: Errors | None = None  # of that step
     checked = False  # a check stands behind it
     made: set[int] = set()
     for step in plan.steps:
         if step.numbers and checked and step.committed:
             place = -1
-        if step.numbers and place >= 0 and len(steps[place].numbers) < LONGEST:
+        fits = place >= 0 and len(steps[place].numbers) < LONGEST
+        if step.numbers and fits and (None in (errors, step.errors) or errors == step.errors):
             joined = steps[place]
+            errors = joined.errors = step.errors if errors is None else errors
             joined.numbers += step.numbers
             joined.committed = joined.committed or step.committed
             made.update(step.outs)
         elif step.numbers:
             place, made, checked = len(steps), set(step.outs), False
+            errors = step.errors
             steps.append(step)
         elif step.kind == "check":
             checked = True

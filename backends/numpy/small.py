@@ -11,6 +11,7 @@ from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.loops import OF_MATRICES, STARTS, folded_axes, loop_object
 from ufuse.backends.planning.loops import Loop
 from ufuse.graph.node import Node
+from ufuse.graph.semantics.effects import ERRORS
 from ufuse.graph.types import ArrayType, c_order
 from ufuse.graph.typing.calls import function_named
 
@@ -127,7 +128,7 @@ def total(node: Node, given: tuple[Any, ...]) -> Function | None:
         or source.dtype != type_.dtype
         or not source.dtype.isnative
         or source.dtype.char not in TOTALS.get(ufunc.__name__, "")
-        or set(node.attributes) - {"axis", "keepdims", "dtype", "warns_as"}
+        or set(node.attributes) - {"axis", "keepdims", "dtype", "warns_as", ERRORS}
     ):
         return None
     axes = folded_axes(node.attributes.get("axis"), source.ndim)

@@ -15,6 +15,7 @@ from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.memory.dependence import dependences
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.semantics.effects import ERRORS, Errors, errors_of
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType, Span, Type, c_order
 
@@ -51,6 +52,9 @@ class Unit:
     layouts: set[tuple[int, ...]] = field(
         default_factory=set
     )  # memory orders of elementwise members
+    errors: Errors | None = (
+        None  # what the program's own `np.errstate` says; None: no flag is raised
+    )
     tables: set[Node] = field(default_factory=set)  # the buffers that members pick elements from
     makers: set[Node] = field(default_factory=set)  # the nodes that make what the members take
     conflicts: set[Node] = field(
@@ -113,6 +117,8 @@ class Grouping:
         )
         self._has_shown = is_late  # a visible write was placed
         self.late: set[Node] = set()  # branches behind a visible write
+        # A device raises no flags.
+        self._has_errors = not graph.device and any(ERRORS in node.attributes for node in graph)
         self.needs = dependences(graph, memory)
         self.position = {node: place for place, node in enumerate(graph.nodes)}
         for node in graph:
@@ -133,6 +139,7 @@ class Grouping:
 
     def _place(self, node: Node, alone: bool) -> None:
         unit = self.of[node] = Unit([node], self.position[node], {node})
+        unit.errors = errors_of(node) if self._has_errors else None
         before = {self.of[other] for other in self.needs.waits[node] if other in self.of}
         shows = self.shows(node)
         if shows:
@@ -325,6 +332,7 @@ class Grouping:
         into.layouts |= unit.layouts
         into.tables |= unit.tables
         into.order = into.order or unit.order
+        into.errors = unit.errors if into.errors is None else into.errors
         for node in unit.members:
             self.of[node] = into
         for other in unit.before:
@@ -344,6 +352,8 @@ class Grouping:
             return "one is a call"
         if len(one.members) + len(other.members) > LARGEST:
             return "the kernel would be too large"
+        if None not in (one.errors, other.errors) and one.errors != other.errors:
+            return "the program's own error state is another one"
         if not self.needs.fences.isdisjoint((one.members[0], other.members[0])):
             return "too many others wait for one of them"
         if (one.tables or other.tables) and (one.folds or other.folds):

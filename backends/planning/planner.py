@@ -80,7 +80,11 @@ class Planner:
             if unit in self.kernels:
                 self._add_kernel(unit, self.kernels[unit])
             else:
+                before = len(self.draft.plan.steps)
                 self._add_call(unit.members[0])
+                for step in self.draft.plan.steps[before:]:
+                    if step.numbers or not step.is_view:
+                        step.errors = unit.errors
         return self.draft.finished(self.grouping.graph.outputs, self.rules.merged)
 
     def _ordered(self) -> list[Unit]:
@@ -113,7 +117,7 @@ class Planner:
         reads = tuple(self._operand(operand.source) for operand in kernel.operands)
         outs = self.draft.step(
             "kernel", reads, sum(result.how[0] != "into" for result in kernel.results), kernel=kernel,
-            committed=self._is_visible(unit),
+            committed=self._is_visible(unit), errors=unit.errors,
         )  # fmt: skip
         free = iter(outs)
         for result in kernel.results:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ufuse.backends.planning.kernels import KernelPlan
 from ufuse.graph.node import Location, Node
+from ufuse.graph.semantics.effects import Errors
 
 
 class NumberOperation(NamedTuple):
@@ -37,6 +38,8 @@ class Step:
     sides: tuple[
         Plan, ...
     ] = ()  # of "branch": what runs where the first slot is true, and where it is not
+    # What the program's own `np.errstate` says where it stands; None: it raises no flag, or there is no such state.
+    errors: Errors | None = None
     location: Location | None = None
     position: int = -1  # place in the graph of the node that a call or an item computes
     repeats: bool = True  # of a call: it may be made a second time where a flag showed

@@ -30,6 +30,8 @@ from ufuse.frame_hook.trace.symbols import (
     Deque,
     DeviceArray,
     Dict,
+    ErrorState,
+    ErrorToken,
     Function,
     Generator,
     Handled,
@@ -308,6 +310,8 @@ class Recipe:
                 return self.call(getattr, self.register(receiver), self.constant(name))
             case Handled(born=born):
                 raise NotRebuilt(born, "an exception that is being handled")
+            case ErrorState(born=born) | ErrorToken(state=ErrorState(born=born)):
+                raise NotRebuilt(born, "`np.errstate`, which was entered,")
         assert not isinstance(symbol, Unread | Opaque | Null), symbol
         raise TypeError(f"no recipe for {symbol}")
 

@@ -29,6 +29,8 @@ REFUSALS: dict[str, tuple[str, str]] = {
                  "choose with cupy.where"),
     "nested":   ("a branch within it cannot be in one graph",
                  "see what is said of that branch"),
+    "errstate": ("a side enters or leaves `np.errstate`, and the branch ends within it",
+                 "let the sides meet within the `with` block, and return behind it"),
     "raises":   ("a side raises {what}, or catches it",
                  "no need to change it: the next graph begins on the side that is taken"),
 }

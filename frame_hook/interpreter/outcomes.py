@@ -76,8 +76,14 @@ class Raised(Exception):  # noqa: N818  it carries the user's exception, which i
         self.symbol = symbol
 
 
+AT_ONCE = -1  # before the first root instruction
+
+
 class NotRebuilt(Exception):  # noqa: N818  a decision, not an error
-    """A value that only the trace has would have to be handed on: it must end before `count` root instructions."""
+    """A value that only the trace has would have to be handed on: it must end before `count` root instructions.
+
+    0: before the last one.
+    """
 
     def __init__(self, count: int, what: str) -> None:
         super().__init__(count, what)

@@ -24,6 +24,7 @@ from ufuse.frame_hook.trace.symbols import (
     Constant,
     Deque,
     Dict,
+    ErrorToken,
     Function,
     Generator,
     Instance,
@@ -65,6 +66,7 @@ class Before:
     expected: dict[Node, bool]
     handled: list[Symbol]
     generators: list[Generator]
+    entered: tuple[ErrorToken, ...]
     held: dict[int, tuple[Any, Any]]  # by id: what may change, with what it holds
     known: dict[int, Any]  # by id: all that can be reached
 
@@ -97,7 +99,7 @@ def before_branch(interpreter: Interpreter) -> Before:
     return Before(
         frames, dict(interpreter.frame.jumps), len(trace.graph.inputs), len(trace.graph.nodes),
         trace.graph.first_write, trace.graph.stores, len(trace.changes.effects), dict(trace.expected),
-        list(interpreter.handled), list(interpreter.generators), held, known,
+        list(interpreter.handled), list(interpreter.generators), trace.graph.entered, held, known,
     )  # fmt: skip
 
 
@@ -293,6 +295,8 @@ def _refuse_changes(interpreter: Interpreter, before: Before) -> None:
             raise Unlike("changes", _object_of(effect))
     if interpreter.handled != before.handled or interpreter.generators != before.generators:
         raise Unlike("raises", "an exception")
+    if interpreter.trace.graph.entered != before.entered:
+        raise Unlike("errstate")
     for (slots, stack), frame in zip(before.frames[:-1], interpreter.call_stack, strict=False):
         if slots != frame.locals or stack != frame.stack:
             raise Unlike("changes", f"a variable of {frame.code.co_name}()")

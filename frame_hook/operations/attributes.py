@@ -14,6 +14,7 @@ from ufuse.frame_hook.interpreter.rules import blind_write_of
 from ufuse.frame_hook.objects import attribute_stores, classes
 from ufuse.frame_hook.objects.values import PURE, described
 from ufuse.frame_hook.operations import iterate
+from ufuse.frame_hook.trace.followed import ERROR_STATE
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     BUILT_IN,
@@ -156,6 +157,8 @@ def _constant_attribute(
     if isinstance(value, type):
         return classes.class_attribute(interpreter, value, name)
     if isinstance(value, np.ufunc) and name in ("reduce", "accumulate", "outer", "at", "reduceat"):
+        return ArrayMethod(symbol, name)
+    if value is ERROR_STATE and name in ("set", "reset"):
         return ArrayMethod(symbol, name)
     if name == "at" and is_device_function(type(value)):
         return ArrayMethod(symbol, name)

@@ -17,6 +17,7 @@ from ufuse.frame_hook.trace.symbols import (
     Buffer,
     Constant,
     DeviceArray,
+    ErrorToken,
     Number,
     Source,
     Symbol,
@@ -25,7 +26,7 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
 from ufuse.graph.ops import Kind, Op
-from ufuse.graph.semantics.effects import may_warn
+from ufuse.graph.semantics.effects import ERRORS, FLAGS, Errors, may_warn
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NothingType, NumberType
 from ufuse.graph.typing import infer
@@ -53,6 +54,7 @@ class Draft:
         self.in_late_side = (
             False  # of a branch that stands behind it: what may fail there has no earlier place
         )
+        self.entered: tuple[ErrorToken, ...] = ()  # the program's own error states, innermost last
         self.in_side = False  # of a branch: nodes are taken back, and those of the other side come
         self._replaced: list[tuple[Buffer, Node]] = []  # versions that another one has replaced
         self._facts = facts
@@ -107,12 +109,20 @@ class Draft:
                 "numpy-call", f"{given.get('function', op.name)} ({refusal})"
             ) from None
         made = Node(op, inputs, kind, given, self.location)
+        if self.entered and may_warn(made):
+            made = replace(made, attributes={**given, ERRORS: self.errors})
         may_raise = may_raise or (self.in_late_side and _takes_any_int(inputs))
         if may_raise and self.first_write is not None:
             self._insert_early(made)
         else:
             self.nodes.append(made)
         return made
+
+    @property
+    def errors(self) -> Errors:
+        """What the program's own error states say of flags, the innermost counting."""
+        said = {flag: mode for token in self.entered for flag, mode in token.state.errors}
+        return tuple((flag, said[flag]) for flag in FLAGS if flag in said)
 
     def _insert_early(self, node: Node) -> None:
         """Put an operation that could fail before the first visible store, where failing undoes nothing."""

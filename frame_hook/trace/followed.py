@@ -32,6 +32,8 @@ IDENTIFIED = (
     type(np.zeros_like),  # functions behind __array_function__
     type(np._NoValue),
 )
+# NumPy's own context variable: what is done where floating-point flags are raised.
+ERROR_STATE: Any = np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
 # A metaclass that defines one of these itself may answer differently each time its classes are asked.
 ANSWERS = ("__eq__", "__hash__", "__getattribute__", "__getattr__")
 BOUND_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)

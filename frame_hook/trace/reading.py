@@ -16,6 +16,7 @@ from ufuse.frame_hook.trace.changes import Changes
 from ufuse.frame_hook.trace.draft import Draft
 from ufuse.frame_hook.trace.followed import (
     CONTAINERS,
+    ERROR_STATE,
     IDENTIFIED,
     LARGEST_CONTAINER,
     LEFT_ALONE,
@@ -174,7 +175,7 @@ class Reader:
         if issubclass(kind, types.ModuleType) and kind is not types.ModuleType:
             self._guards.check("TYPE", source, kind)
             return Opaque(source, value)
-        if issubclass(kind, IDENTIFIED) and not is_made_anew(value):
+        if value is ERROR_STATE or (issubclass(kind, IDENTIFIED) and not is_made_anew(value)):
             self._guards.check("IDENTITY", source, value)
             return Constant(value, source)
         return self._read_container(source, value)

@@ -9,6 +9,7 @@ from types import CodeType, GeneratorType
 from typing import Any, TypeVar, dataclass_transform
 
 from ufuse.graph.node import Node
+from ufuse.graph.semantics.effects import Errors
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType
 
@@ -269,6 +270,22 @@ class Handled:
     born: int
 
 
+@symbol
+class ErrorState:
+    """NumPy's object for what happens where floating-point flags are raised: what the program says of some of them."""
+
+    errors: Errors
+    born: int
+
+
+@symbol
+class ErrorToken:
+    """What entering such a state gives, by which it is left; `before` is what was entered already, innermost last."""
+
+    state: ErrorState
+    before: tuple[ErrorToken, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Cell:
     """A closure cell. `content` None: empty. One that came from the frame has a source; its writes are recorded."""
@@ -339,6 +356,8 @@ Symbol = (
     | Instance
     | Super
     | Handled
+    | ErrorState
+    | ErrorToken
     | Cell
     | Function
     | Method

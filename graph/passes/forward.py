@@ -16,6 +16,7 @@ from ufuse.graph.memory.regions import whole
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.dead import without_dead
+from ufuse.graph.semantics.effects import given_errors
 from ufuse.graph.types import ArrayType
 
 FRESH = (Kind.MAP, Kind.REDUCE, Kind.CREATE)
@@ -96,5 +97,6 @@ def _copy_of(value: Node, store: Node) -> Node:
     assert isinstance(value.type, ArrayType)
     fresh = replace(store.type, contiguous=True)
     if value.type.dtype != fresh.dtype:
-        return Node(ops.CAST, (value,), fresh, {"dtype": fresh.dtype}, store.location)
+        attributes = {"dtype": fresh.dtype, **given_errors(store)}
+        return Node(ops.CAST, (value,), fresh, attributes, store.location)
     return Node(ops.COPY, (value,), fresh, {"order": "K"}, store.location)

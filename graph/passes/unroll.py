@@ -18,6 +18,7 @@ from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.passes.rewrite import Builder, rewritten
+from ufuse.graph.semantics.effects import ERRORS, given_errors
 from ufuse.graph.types import ArrayType, Span
 from ufuse.graph.typing.infer import CannotInfer
 from ufuse.graph.typing.shapes import normalised_axes
@@ -70,11 +71,12 @@ def _chain(node: Node, builder: Builder, uses: Mapping[Node, int]) -> Node | Non
     number = STARTS[node.op.name] if type_.dtype.kind in "iu" else float(STARTS[node.op.name])
     total = builder.constant(number, node.location)
     step = ops.OPS[node.op.name.removeprefix("reduce_")]
+    attributes = {**_warns_as("reduce", before), **given_errors(node)}
     try:
         for place in range(length):
             part = _made_part if in_parts else _part
             term = part(node, array, axis, place, builder)
-            total = builder.emit(step, (total, term), _warns_as("reduce", before), node.location)
+            total = builder.emit(step, (total, term), attributes, node.location)
     except CannotInfer:
         del builder.nodes[before:]
         return None
@@ -96,7 +98,7 @@ def _is_made_in_parts(array: Node, builder: Builder, uses: Mapping[Node, int]) -
 
     Its inputs must be read before any store that followed it.
     """
-    if array.op.ufunc is None or array.op.kind is not Kind.MAP or array.attributes:
+    if array.op.ufunc is None or array.op.kind is not Kind.MAP or set(array.attributes) - {ERRORS}:
         return False
     if uses.get(builder.original(array), 0) != 1 or array not in builder.nodes:
         return False
@@ -120,7 +122,8 @@ def _made_part(node: Node, array: Node, axis: int, place: int, builder: Builder)
     )
     name = array.op.name
     number = builder.nodes.index(array)
-    return builder.emit(array.op, inputs, _warns_as(name, -1 - number), array.location)
+    attributes = {**_warns_as(name, -1 - number), **given_errors(array)}
+    return builder.emit(array.op, inputs, attributes, array.location)
 
 
 def _part(node: Node, array: Node, axis: int, place: int, builder: Builder) -> Node:

@@ -8,6 +8,7 @@ from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, is_array, version_of
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.semantics.effects import ERRORS, FLAGS
 from ufuse.graph.size import Size
 from ufuse.graph.text import type_text
 from ufuse.graph.types import ArrayType, NumberType, Type
@@ -43,6 +44,7 @@ LAWS = """
 5. What is written is a whole buffer, of its newest version; a path says where in it. Where it may be one of several
    (a branch gave it), each of them counts as written.
 6. The bodies of loops and branches are graphs that take and give what stands around them.
+7. `errors` names floating-point flags, each once, that are ignored or warned of.
 """
 
 
@@ -55,7 +57,7 @@ def check(graph: Graph) -> None:
     """
     _check_order(graph)
     for place, node in enumerate(graph.nodes):
-        why = _why_not_typed(node) or _why_not_bodies(node)
+        why = _why_not_typed(node) or _why_not_bodies(node) or _why_not_errors(node)
         if why is not None:
             raise GraphError(f"node {place} ({_named(node)}): {why}")
     _check_versions(graph)
@@ -144,6 +146,14 @@ def _why_not_bodies(node: Node) -> str | None:
     for body in bodies:
         check(body)
     return None
+
+
+def _why_not_errors(node: Node) -> str | None:
+    """What is said of floating-point flags has its form."""
+    given = node.attributes.get(ERRORS, ())
+    flags = [flag for flag, _ in given]
+    is_said = all(flag in FLAGS and mode in ("ignore", "warn") for flag, mode in given)
+    return None if is_said and len(set(flags)) == len(flags) else "what are its errors? (law 7)"
 
 
 def _types(nodes: Iterable[Node]) -> list[Type]:

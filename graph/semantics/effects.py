@@ -44,6 +44,12 @@ RAISE_ONLY = (
     )
 )
 
+# The attribute of nodes that may warn and stand within `np.errstate(...)` of the program: for each flag that this
+# names a pair, of the flag and "ignore" or "warn"; of the others the error state around the call decides.
+ERRORS = "errors"
+FLAGS = ("divide", "over", "under", "invalid")
+Errors = tuple[tuple[str, str], ...]
+
 
 def why_not_pure(node: Node) -> str | None:
     """Why leaving the node out, where nobody uses its result, could be noticed; or None.
@@ -65,6 +71,19 @@ def may_warn(node: Node) -> bool:
     if node.op is ops.CALL and node.attributes["function"].startswith(DEVICE_FUNCTION):
         return False
     return why_not_pure(node) is not None
+
+
+def errors_of(node: Node) -> Errors | None:
+    """What the program's own `np.errstate` says of flags where a node stands; None: the node raises none anyway."""
+    given: Errors | None = node.attributes.get(ERRORS)
+    if given is not None:
+        return given
+    return () if may_warn(node) else None
+
+
+def given_errors(node: Node) -> dict[str, Errors]:
+    """The attribute of a node that is to warn as another one does, where that has it."""
+    return {ERRORS: node.attributes[ERRORS]} if ERRORS in node.attributes else {}
 
 
 def is_integer(dtype: np.dtype) -> bool:

@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.semantics.effects import ERRORS
 from ufuse.graph.size import Expression, Size, Symbol, evaluate
 from ufuse.graph.types import ArrayType, NumberType, Span, TupleType, Type, c_order
 from ufuse.graph.typing.calls import function_named
@@ -36,7 +37,12 @@ def run(graph: Graph, *inputs: Any, sizes: Mapping[str, int] | None = None) -> t
     for node in graph.nodes:
         if node.op.kind is not Kind.INPUT:
             rule = BY_NAME.get(node.op.name) or BY_KIND[node.op.kind]
-            values[node] = rule(node, [values[one] for one in node.inputs], bindings)
+            given = [values[one] for one in node.inputs]
+            if ERRORS in node.attributes:
+                with np.errstate(**dict(node.attributes[ERRORS])):
+                    values[node] = rule(node, given, bindings)
+            else:
+                values[node] = rule(node, given, bindings)
             if "sizes" in node.attributes:
                 _bind_made(node.type, values[node], set(node.attributes["sizes"]), bindings)
     return tuple(values[node] for node in graph.outputs)

@@ -129,6 +129,30 @@ def test_a_program_is_sent(host: Host) -> None:
     assert host.device.counts["copy to host"] == 5
 
 
+def test_error_states_within_a_program(host: Host) -> None:
+    """A device warns of nothing: operations within `np.errstate` and behind it are one kernel."""
+
+    def program(x: Any, y: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(y != 0, x / y, 0.0)
+        return z * 2 + 1
+
+    compiled = check(program, A, np.where(B > 0, B, 0.0))
+    assert is_sent(compiled)
+    assert compiled.graphs[0].source("cupy").count("kernel") == compiled_alone(A, B)
+
+
+def compiled_alone(x: np.ndarray, y: np.ndarray) -> int:
+    """How often the text of the same program without an error state says "kernel"."""
+
+    def program(x: Any, y: Any) -> Any:
+        z = np.where(y != 0, x / y, 0.0)
+        return z * 2 + 1
+
+    compiled = check(program, x, y)
+    return compiled.graphs[0].source("cupy").count("kernel")
+
+
 def test_softmax_and_layer_norm(host: Host) -> None:
     """Rows with their own maximum, sum, mean and variance."""
 

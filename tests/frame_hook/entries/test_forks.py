@@ -329,6 +329,13 @@ def raises_on_one_side(x):
     return y
 
 
+def returns_within_errstate(x):
+    with np.errstate(divide="ignore"):
+        if x[0] > 0:
+            return x / 2
+        return x + 1
+
+
 def a_match(x):
     match int(x[0] > 0):
         case 1:
@@ -453,6 +460,7 @@ TOLD = {
     "unbound":  (unbound, "only one side gives y a value"),
     "loop":     (turns_a_loop, "a loop turns in a side"),
     "nested":   (raises_on_one_side, "a branch within it cannot be in one graph"),
+    "errstate": (returns_within_errstate, "a side enters or leaves `np.errstate`"),
     "raises":   (lacks, "a side raises KeyError, or catches it"),
 }
 # fmt: on

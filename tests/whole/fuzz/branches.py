@@ -11,6 +11,7 @@ import numpy as np
 from tests.support.compare import Difference, check_same
 from tests.whole.fuzz.check import MODES, Tried, World, without_reset
 from tests.whole.fuzz.python.programs import PythonProgram
+from tests.whole.fuzz.states import error_state
 from tests.whole.fuzz.values import Given
 
 TURNS = 10  # calls with each of the arguments, in turn: until graphs have both sides
@@ -88,6 +89,9 @@ class Writer:
                 self.lines.append(f"{space}{name} = {self.filled(EXPRESSIONS, names)}")
             elif drawn < 0.75 and depth:
                 self.branch(depth, names, indent)
+            elif drawn < 0.83 and depth:
+                self.lines.append(f"{space}with {error_state(self.rng)}:")
+                self.block(depth - 1, names, indent + 1)
             else:
                 self.lines.append(space + self.filled(STATEMENTS, names))
 

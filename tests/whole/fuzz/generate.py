@@ -14,6 +14,7 @@ import numpy as np
 
 from tests.whole.fuzz.everyday import everyday, stored
 from tests.whole.fuzz.limits import TooLongError, limited
+from tests.whole.fuzz.states import error_state
 from tests.whole.fuzz.values import DTYPES, NUMBERS, Given, made, random_arguments, variant
 
 LONGEST = 2  # seconds that a statement may take
@@ -549,10 +550,7 @@ def compound(growth: Growth, depth: int) -> Block:
         )
         return Block("try:", body, tail)
     if which == 5:
-        mode = growth.pick("ignore", "ignore", "warn", "raise")
-        return Block(
-            f"with np.errstate({growth.pick('all', 'divide', 'invalid', 'over')}={mode!r}):", body
-        )
+        return Block(f"with {error_state(growth.rng)}:", body)
     if which == 6:
         inner = Block(f"return t {growth.pick('*', '+', '-')} {o}")
         return Block(f"def inner{new}(t, k={o}):", (inner,), f"{new} = inner{new}({x})")

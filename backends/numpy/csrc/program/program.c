@@ -283,18 +283,41 @@ read_constants(Program *self, PyObject *constants)
     return 0;
 }
 
+/* For each step the flags that its own error state ignores, and those of which it warns. */
+static int
+read_errors(Program *self, PyObject *errors)
+{
+    if (PyTuple_GET_SIZE(errors) != self->steps) {
+        PyErr_Format(PyExc_ValueError, "error states of %zd steps, not of %d",
+                     PyTuple_GET_SIZE(errors), self->steps);
+        return -1;
+    }
+    for (int i = 0; i < self->steps; i++) {
+        Step *step = &self->step[i];
+        PyObject *pair = PyTuple_GET_ITEM(errors, i);
+        if (!PyTuple_Check(pair)) {
+            PyErr_Format(PyExc_TypeError, "an error state is a pair of masks, not %R", pair);
+            return -1;
+        }
+        if (!PyArg_ParseTuple(pair, "II", &step->ignored, &step->warned)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static PyObject *
 program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"n_inputs", "n_slots",  "constants", "steps", "outputs",
-                            "report",   "fallback", "in_order",  "late",  NULL};
+    static char *names[] = {"n_inputs", "n_slots",  "constants", "steps",  "outputs", "report",
+                            "fallback", "in_order", "late",      "errors", NULL};
     int inputs, slots, late = 0;
     PyObject *constants, *steps, *outputs;
-    PyObject *report = Py_None, *fallback = Py_None, *in_order = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!|OOOp:Program", names, &inputs,
+    PyObject *report = Py_None, *fallback = Py_None, *in_order = Py_None, *errors = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!|OOOpO!:Program", names, &inputs,
                                      &slots, &PyTuple_Type, &constants, &PyTuple_Type, &steps,
-                                     &PyTuple_Type, &outputs, &report, &fallback, &in_order,
-                                     &late)) {
+                                     &PyTuple_Type, &outputs, &report, &fallback, &in_order, &late,
+                                     &PyTuple_Type, &errors)) {
         return NULL;
     }
     if (inputs < 0 || slots < inputs || slots > 1000000) {
@@ -327,6 +350,10 @@ program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
             Py_DECREF(self);
             return NULL;
         }
+    }
+    if (errors != NULL && PyTuple_GET_SIZE(errors) > 0 && read_errors(self, errors) < 0) {
+        Py_DECREF(self);
+        return NULL;
     }
     return (PyObject *)self;
 }
@@ -393,9 +420,10 @@ static PyMemberDef program_members[] = {
 
 static PyType_Slot program_slots[] = {
     {Py_tp_doc, "Program(n_inputs, n_slots, constants, steps, outputs, report=None, fallback=None, "
-                "in_order=None, late=False)\n--\n\n"
+                "in_order=None, late=False, errors=())\n--\n\n"
                 "Steps over slots, called with the inputs. NotImplemented: run plain Python; one "
-                "that is late, a side of a branch, never gives that."},
+                "that is late, a side of a branch, never gives that. `errors`: for each step the "
+                "flags that are ignored and warned of there whatever the error state says."},
     {Py_tp_new, program_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, program_traverse},

@@ -37,6 +37,7 @@ typedef struct {
     BinaryFunction binary;
     UnaryFunction unary;
     Slots inputs, outputs, clear;
+    unsigned ignored, warned; /* flags of which the program's own `np.errstate` says so */
 } Step;
 
 typedef struct {

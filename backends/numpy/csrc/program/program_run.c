@@ -9,8 +9,16 @@ typedef enum { STEP_DONE, STEP_GIVES_UP, STEP_FAILED } Outcome;
 typedef struct {
     unsigned mask;    /* the flags that the state does not ignore */
     PyObject *token;  /* while NumPy raises in place of warning, or NULL */
+    unsigned strict;  /* the flags for which it does */
     PyObject *finish; /* what `in_order` gave, or NULL */
 } State;
+
+/* The flags that are not ignored where a step of the program stood. */
+static unsigned
+mask_of(const Step *step, unsigned mask)
+{
+    return (mask & ~step->ignored) | step->warned;
+}
 
 /* An exception is set: propagate it, or clear it where plain Python runs next and will raise it. */
 static Outcome
@@ -227,7 +235,7 @@ step_kernel(const Program *self, int number, PyObject **slots, State *state)
         leave_strict(state); /* it runs Python code */
     }
     PyObject *withheld = NULL;
-    int done = kernel_run(kernel, arguments, state->mask, results, &flags,
+    int done = kernel_run(kernel, arguments, mask_of(step, state->mask), results, &flags,
                           self->fallback != NULL ? &withheld : NULL);
     if (done == RUN_REFUSED) {
         return refused(self, number, slots, arguments, results, state);
@@ -259,7 +267,7 @@ step_scalars(const Program *self, int number, PyObject **slots, State *state)
     const Step *step = &self->step[number];
     PyObject *arguments[step->inputs.count + 1], *results[step->outputs.count + 1];
     take_slots(&step->inputs, slots, arguments);
-    int done = scalars_run(step->object, arguments, state->mask, results);
+    int done = scalars_run(step->object, arguments, mask_of(step, state->mask), results);
     if (done == RUN_REFUSED) {
         return refused(self, number, slots, arguments, results, state);
     }
@@ -478,8 +486,8 @@ read_state(const Program *self, unsigned *mask)
 }
 
 /*
- * NumPy's own calls raise where they would warn: before a visible write plain Python then runs and
- * warns instead, behind one `fallback` does. Kernels are given the mask.
+ * NumPy's own calls raise where they would warn, and nowhere else: before a visible write plain
+ * Python then runs and warns instead, behind one `fallback` does. Kernels are given the mask.
  */
 static int
 watch(const Program *self, const Step *step, State *state)
@@ -492,8 +500,13 @@ watch(const Program *self, const Step *step, State *state)
     if (!calls || step->object == Py_None) {
         return 0;
     }
-    if (state->token == NULL && state->mask != 0) {
-        state->token = error_state_raise();
+    unsigned mask = mask_of(step, state->mask);
+    if (state->token != NULL && state->strict != mask) {
+        leave_strict(state);
+    }
+    if (state->token == NULL && (mask | state->mask) != 0) {
+        state->token = error_state_raise(mask);
+        state->strict = mask;
         return state->token == NULL ? -1 : 0;
     }
     return 0;
@@ -513,7 +526,7 @@ later_kernels_take_numbers(const Program *self, int first, PyObject **slots, uns
         }
         PyObject *arguments[step->inputs.count + 1];
         take_slots(&step->inputs, slots, arguments);
-        if (!kernel_takes_numbers((const Kernel *)step->object, arguments, mask)) {
+        if (!kernel_takes_numbers((const Kernel *)step->object, arguments, mask_of(step, mask))) {
             return false;
         }
     }

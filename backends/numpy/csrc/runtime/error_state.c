@@ -29,8 +29,9 @@ static bool capsules_are_known;
 static PyObject *cached_state;
 static unsigned cached_mask;
 static bool cached_only_warns;
-static PyObject
-    *cached_strict; /* `cached_state` with "raise" for what it does not ignore, or NULL */
+/* `cached_state` with "raise" for the flags of a mask and "ignore" for the others, by mask, or
+ * NULL. */
+static PyObject *cached_strict[1 << N_FLAGS];
 
 /* A new state with one mode for each flag, or NULL with an exception set. */
 static PyObject *
@@ -179,7 +180,9 @@ state_examine(PyObject *state)
     }
     Py_DECREF(modes);
     Py_XSETREF(cached_state, Py_NewRef(state));
-    Py_CLEAR(cached_strict);
+    for (int i = 0; i < 1 << N_FLAGS; i++) {
+        Py_CLEAR(cached_strict[i]);
+    }
     cached_mask = mask;
     cached_only_warns = only_warns;
     return 0;
@@ -220,28 +223,29 @@ state_keep(void)
 }
 
 /*
- * Make NumPy raise, in this context, where the error state says anything but "ignore". The result
- * is for `error_state_restore`; NULL with an exception set where that failed.
+ * Make NumPy raise, in this context, for the flags of `mask`, and ignore the others. The result is
+ * for `error_state_restore`; NULL with an exception set where that failed.
  */
 PyObject *
-error_state_raise(void)
+error_state_raise(unsigned mask)
 {
     if (state_keep() < 0) {
         return NULL;
     }
-    if (cached_strict == NULL) {
+    PyObject **strict = &cached_strict[mask & ((1u << N_FLAGS) - 1)];
+    if (*strict == NULL) {
         const char *modes[N_FLAGS];
         for (int i = 0; i < N_FLAGS; i++) {
-            modes[i] = cached_mask & 1u << i ? "raise" : NULL;
+            modes[i] = mask & 1u << i ? "raise" : "ignore";
         }
-        cached_strict = state_of_modes(modes);
-        if (cached_strict == NULL) {
+        *strict = state_of_modes(modes);
+        if (*strict == NULL) {
             return NULL;
         }
     }
     /* Before 3.12 a collection in there may run code that frees the context's variables. */
     int collects = PyGC_Disable();
-    PyObject *token = PyContextVar_Set(state_variable, cached_strict);
+    PyObject *token = PyContextVar_Set(state_variable, *strict);
     if (collects) {
         PyGC_Enable();
     }

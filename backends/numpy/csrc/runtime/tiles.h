@@ -300,7 +300,7 @@ extern PyMethodDef small_methods[];
 int error_state_begin(void);
 int error_state_read(unsigned *mask, bool *only_warns);
 int error_state_warnings_are_plain(void);
-PyObject *error_state_raise(void);
+PyObject *error_state_raise(unsigned mask);
 void error_state_restore(PyObject *token);
 
 #endif
