@@ -642,9 +642,9 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ListPart | MadeList | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers | Table
-    | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction | Generated
-    | MapOf | Lazily | Vectorized
+    | ListPart | MadeList | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers
+    | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction
+    | Generated | MapOf | Lazily | Vectorized
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
