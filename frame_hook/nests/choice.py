@@ -14,7 +14,7 @@ from ufuse.frame_hook.code.instructions import VERSION, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import KNOWN_TURNS, CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.interpreter.interpreter import items_left
+from ufuse.frame_hook.interpreter.pace import items_left
 from ufuse.frame_hook.nests import (
     arithmetic,
     array_calls,
