@@ -34,7 +34,7 @@ class Allowance(NamedTuple):
 
 OF_PROCESS = Allowance(0.2, 0.05)
 WITH_PROMISE = Allowance(0.5, 0.2)  # of the process, for code that promises more
-OF_SESSION = Allowance(0.02, 0.05)
+OF_SESSION = Allowance(0.01, 0.05)
 FOR_LOOPS = Allowance(0.0, 0.05)  # of a session, for a trace that unrolls a loop
 TIMES_OF_CALLS = (
     4  # and so many times what calls of the session's code have taken, while law 1 holds

@@ -394,10 +394,12 @@ class Session:
         code = cache.code
         record = self.record(code)
         passed_over = record.passed_over(position)
+        headers = self._headers(code, record)
         if self.measures and position != 0 and position not in record.given_up:
             for entry in cache.entries(position):  # plain Python runs in its place, to be timed
-                ran = entry.data.ran - self._headers(code, record)
-                passed_over |= _without_entries(cache, ran)
+                passed_over |= _without_entries(cache, entry.data.ran - headers)
+            if position not in record.traces and position not in headers:
+                record.put_off.add(position)  # by a turn that is timed: nothing begins in that
         passed_over |= record.within_loops | ({position} & record.resting)
         if position in record.put_off:
             passed_over |= _without_entries(cache, by_position(code).keys() - {position})
