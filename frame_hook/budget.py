@@ -34,7 +34,8 @@ class Allowance(NamedTuple):
 
 OF_PROCESS = Allowance(0.2, 0.05)
 WITH_PROMISE = Allowance(0.5, 0.2)  # of the process, for code that promises more
-OF_SESSION = Allowance(0.02, 0.05)
+OF_SESSION = Allowance(0.01, 0.05)
+FOR_LOOPS = Allowance(0.0, 0.05)  # of a session, for a trace that unrolls a loop
 TIMES_OF_CALLS = (
     4  # and so many times what calls of the session's code have taken, while law 1 holds
 )
@@ -107,7 +108,7 @@ class Budget:
         return max(min(self.paid(code, state, calls_took), ROW.left()), 0.0)
 
     def paid(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
-        """The same by laws 1 and 2 alone: what a trace may take that unrolls a long loop, which is no short one."""
+        """The same by laws 1 and 2 alone."""
         self._calls_took = max(self._calls_took, calls_took)
         own = self._own.left(OF_SESSION) + TIMES_OF_CALLS * self._calls_took
         if PROCESS.left(OF_PROCESS) > 0:
@@ -120,6 +121,11 @@ class Budget:
         if promised > 0 and PROCESS.left(WITH_PROMISE) > 0 and promises_more(code, state):
             return promised
         return 0.0
+
+    def for_loops(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
+        """How long a trace may take that unrolls a loop: as long as calls took, so that the first ones stay short."""
+        paid = self.paid(code, state, calls_took)
+        return min(paid, self._own.left(FOR_LOOPS) + self._calls_took)
 
     def spend(self, seconds: float, traces: int = 0) -> None:
         """Note what was spent on traces, or around them."""

@@ -293,13 +293,13 @@ class Session:
             return None
         return self._budget.seconds_left(cache.code, state, cache.run_ns / 1e9)
 
-    def _paid(self, cache: Any, state: tuple[Any, ...]) -> float:
-        return self._budget.paid(cache.code, state, cache.run_ns / 1e9)
+    def _for_loops(self, cache: Any, state: tuple[Any, ...]) -> float:
+        return self._budget.for_loops(cache.code, state, cache.run_ns / 1e9)
 
     def _is_unpaid(self, cache: Any, position: int, state: tuple[Any, ...]) -> bool:
         """Whether a trace would unroll a loop for more time than calls have paid for."""
         needed = self.record(cache.code).unpaid.get(position)
-        return needed is not None and self._paid(cache, state) < needed
+        return needed is not None and self._for_loops(cache, state) < needed
 
     def _traced(
         self,
@@ -314,7 +314,7 @@ class Session:
         """What the tracer finds in a time, which is spent then; None: in any time."""
         started, begun = time.perf_counter(), time.thread_time()
         deadline = None if seconds is None else begun + max(seconds, budget.OF_A_TRACE)
-        may_cost = None if seconds is None else self._paid(cache, state)
+        may_cost = None if seconds is None else self._for_loops(cache, state)
         found = self._tracer.trace(
             cache,
             position,
@@ -395,6 +395,12 @@ class Session:
         code = cache.code
         record = self.record(code)
         passed_over = record.passed_over(position)
+        headers = self._headers(code, record)
+        if self.measures and position != 0 and position not in record.given_up:
+            for entry in cache.entries(position):  # plain Python runs in its place, to be timed
+                passed_over |= _without_entries(cache, entry.data.ran - headers)
+            if position not in record.traces and position not in headers:
+                record.put_off.add(position)  # by a turn that is timed: nothing begins in that
         passed_over |= record.within_loops | ({position} & record.resting)
         if position in record.put_off:
             passed_over |= _without_entries(cache, by_position(code).keys() - {position})

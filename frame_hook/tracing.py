@@ -175,6 +175,7 @@ class Tracer:
             )
             visited = Visited(interpreter)
             is_refused = False  # both sides of a branch, which the next try does without
+            count = 0  # of root instructions before the one that breaks
             try:
                 returned = interpreter.run_root(frame)
                 if interpreter.ends_at_nest:
@@ -200,7 +201,7 @@ class Tracer:
                 entry = self._finish(
                     cache, position, interpreter, returned, ends_with, started, record
                 )
-                return Attempt(entry, passed, expired)
+                return Attempt(entry, passed or visited.positions, expired)
             except CannotFork as refusal:
                 assert forks is not None
                 found, is_refused = forks.refuse(interpreter, refusal), True
@@ -213,9 +214,9 @@ class Tracer:
                 branch = _branch(interpreter, graph_break)
                 stop_at = visited.last_resumable(cache.code, count)
             except NotRebuilt as needed:
-                count = max(needed.count, 0)
-                if needed.count == 0 or count >= interpreter.root_count:
-                    count = interpreter.root_count - 1
+                count = interpreter.root_count - 1
+                if needed.count is not None and needed.count <= count:
+                    count = needed.count
                 interpreter.call_stack[0].position = interpreter.positions[count]
                 found = located(interpreter, GraphBreak("opcode", needed.what))
                 forget_frames(needed, handled)
@@ -227,8 +228,8 @@ class Tracer:
                     GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
                 )
                 forget_frames(error, handled)
-                branch = None
-                stop_at = visited.last_resumable(cache.code, len(visited.positions) - 1)
+                branch, count = None, len(visited.positions) - 1
+                stop_at = visited.last_resumable(cache.code, count)
             except LoopUnpaid as loop:
                 return Attempt(None, passed, expired, loop.seconds)
             except LoopTooLong as loop:
@@ -244,7 +245,7 @@ class Tracer:
             if is_refused:
                 tries -= 1  # no branch is tried twice
                 continue
-            passed = visited.positions
+            passed = visited.positions[: count + 1]
             if not stop_at:
                 return Attempt(
                     None, passed, expired

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.outcomes import AT_ONCE, NotRebuilt
+from ufuse.frame_hook.interpreter.outcomes import NotRebuilt
 from ufuse.frame_hook.interpreter.rules import method, rule_for
 from ufuse.frame_hook.objects.values import known_value
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -43,7 +43,7 @@ def _make_extobj(
         if mode is not None and mode not in FOLLOWED:
             raise GraphBreak("call", f"np.errstate with {mode!r}")
     errors = tuple((flag, mode) for flag, mode in said.items() if mode is not None)
-    return ErrorState(errors, interpreter.root_count or AT_ONCE)
+    return ErrorState(errors, interpreter.root_count)
 
 
 @method("ContextVar.set")

@@ -179,7 +179,7 @@ class Recipe:
         known = self._made.get(id(symbol))
         if known is None:
             if id(symbol) in self._open:
-                raise NotRebuilt(0, "an object that holds itself")
+                raise NotRebuilt(None, "an object that holds itself")
             self._open.add(id(symbol))
             known = self._build(symbol)
             self._open.discard(id(symbol))
@@ -208,7 +208,7 @@ class Recipe:
         self.register(owner)
         if owner in self._unfilled:
             if holds_itself(owner):
-                raise NotRebuilt(0, "an iterator over an object that holds itself")
+                raise NotRebuilt(None, "an iterator over an object that holds itself")
             self._unfilled.remove(owner)
             self._fill(owner)
 
@@ -283,7 +283,7 @@ class Recipe:
                 owner = OrderedDict if isinstance(mapping.items, OrderedDict) else dict
                 return self.call(getattr(owner, kind), self.register(mapping))
             case Set(made=None, born=born):
-                raise NotRebuilt(born, "a set whose order is not followed")
+                raise NotRebuilt(born or None, "a set whose order is not followed")
             case Set(made=steps):
                 return self.call(made_set, self.constant(tuple(steps or ())))
             case Instance():
@@ -329,7 +329,7 @@ class Recipe:
         """A whole number, which is guarded to fit into 64 bits."""
         program = tuple(postfix(value, self.trace.sizes.leaves))
         if not all(step[0] != "const" or -(2**63) <= step[1] < 2**63 for step in program):
-            raise NotRebuilt(0, "a number beyond 64 bits")
+            raise NotRebuilt(None, "a number beyond 64 bits")
         always = (
             ("const", 0),
             ("mul",),
@@ -354,7 +354,7 @@ class Recipe:
         if instance.raised is not None:
             raise NotRebuilt(instance.raised, "an exception that was raised")
         if issubclass(instance.kind, StandIn):
-            raise NotRebuilt(0, "what NumPy makes of its arguments")
+            raise NotRebuilt(None, "what NumPy makes of its arguments")
         if instance.kind in MADE_BY_CALL:
             return self._called_class(instance)
         made = self._empty_instance(instance)
@@ -391,7 +391,7 @@ class Recipe:
                 made = self.call(base.__new__, self.constant(kind))
                 self._made[id(content)] = made
                 return made
-        raise NotRebuilt(0, f"a {kind.__name__}")
+        raise NotRebuilt(None, f"a {kind.__name__}")
 
     def _fill(self, symbol: Symbol) -> None:
         """Give a made object what it holds, and its attributes in their order."""
@@ -412,7 +412,7 @@ class Recipe:
             case Cell(content=content):
                 self.row("cell_set", made, self.register(content))
             case Set(made=None, born=born):
-                raise NotRebuilt(born, "a set whose order is not followed")
+                raise NotRebuilt(born or None, "a set whose order is not followed")
             case Set(made=steps):
                 self.call(refilled, made, self.constant(tuple(steps or ())))
             case Instance(content=held, attributes=attributes):
@@ -434,7 +434,7 @@ class Recipe:
         if not kind.__flags__ & HEAP_TYPE:
             return self.call(kind, *arguments)
         if kind.__basicsize__ > PLAIN_EXCEPTION_SIZE or not issubclass(kind, PLAIN_EXCEPTIONS):
-            raise NotRebuilt(0, f"a {kind.__name__}")
+            raise NotRebuilt(None, f"a {kind.__name__}")
         return self.call(BaseException.__new__, self.constant(kind), *arguments)
 
     def _cell(self, cell: Cell) -> Register:

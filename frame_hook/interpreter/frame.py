@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any
 
 from ufuse.frame_hook.code.instructions import slot_names
+from ufuse.frame_hook.interpreter.pace import Work
 from ufuse.frame_hook.trace.symbols import Symbol
 from ufuse.graph.node import Location
 
@@ -25,8 +26,8 @@ class Frame:
     jumps: dict[int, int] = field(
         default_factory=dict
     )  # how often each backward jump was taken, by position
-    # The numbers of nodes and instructions when a backward jump was last taken, by position.
-    work: dict[int, tuple[int, int]] = field(default_factory=dict)
+    # What had been done when a backward jump was last taken, by position.
+    work: dict[int, Work] = field(default_factory=dict)
     # Of jumps whose condition is expected to be what it usually is, by position.
     expected: set[int] = field(default_factory=set)
     places: dict[int, Location] | None = (

@@ -27,16 +27,14 @@ from ufuse.frame_hook.interpreter.outcomes import (
     Side,
     Yielded,
 )
+from ufuse.frame_hook.interpreter.pace import SAMPLED_TURNS, Asked, Work, items_left
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     AnyArray,
-    Array,
     Constant,
-    DeviceArray,
     Generator,
     Instance,
     Iterator,
-    List,
     Method,
     Source,
     Symbol,
@@ -47,37 +45,12 @@ from ufuse.graph.node import Location
 
 DEEPEST_INLINE = 40
 MOST_RECURSIVE = 64  # calls of functions by themselves, in which nothing is computed by a graph
-MOST_INSTRUCTIONS = 10_000
-MOST_NODES = 1_500
-# Iterations, and instructions, of a loop that adds nothing to the graph: plain Python takes a hundredth of the time.
-MOST_IDLE_TURNS = 50
-MOST_IDLE = 2_000
 CLOCKED = 128  # instructions between looks at the clock
 MOST_EXPECTED = 16  # sides of branches that one trace takes for granted
 MOST_FORKS = 100  # both sides of so many branches: in functions that call functions they multiply
 UNROLLED_TURNS = 32  # of a `while` loop that may be native code
 SURELY = 1.5  # times what a trace may have: a call that will need so much is not inlined
-SAMPLED_TURNS = 3  # iterations of a loop from which the work of all the others is estimated
-# What a trace takes for each node, compiled, and for each instruction.
-SECONDS_OF_A_NODE, SECONDS_OF_AN_INSTRUCTION = 80e-6, 5e-6
-
-
-LEAST_COST = 0.01  # seconds of a trace that unrolls a loop, below which it need not be paid for
-
-
-def items_left(trace: Trace, iterator: Symbol) -> int:
-    """How many items an iterator still has, as far as it tells."""
-    if not isinstance(iterator, Iterator):
-        return 0
-    match iterator.kind, iterator.parts:
-        case "sequence", [List(items=items) | Tuple(items=items)]:
-            return len(items) - iterator.position
-        case "rows" | "rows on a device", [Array(type=kind) | DeviceArray(type=kind)]:
-            return trace.sizes.example(kind.shape[0]) - iterator.position
-        case "zip" | "enumerate", parts:
-            return min((items_left(trace, part) for part in parts), default=0)
-    return max(0, iterator.length - iterator.position)
-
+LEAST_COST = 0.004  # seconds of a trace that unrolls a loop, below which it need not be paid for
 
 CallRule = Callable[["Interpreter", Symbol, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
 AttributeRule = Callable[["Interpreter", Symbol, str], Symbol]
@@ -163,6 +136,7 @@ class Interpreter:
         self.root_count = 0  # root instructions run
         self.total = 0
         self._vain_recursions = 0  # while the graph has nothing
+        self._asked: dict[Iterator, Asked] = {}
         self.call_stack: list[Frame] = []
         self.frame: Frame  # the last of them, whose instruction is being run
         self.positions: list[int] = []  # of the root instructions begun
@@ -408,41 +382,69 @@ class Interpreter:
 
     def _note_loop(self, frame: Frame, instruction: Instruction) -> None:
         turns = frame.jumps[instruction.position] = frame.jumps.get(instruction.position, 0) + 1
-        nodes = len(self.trace.graph.nodes)
         if self._goes_to_nest(frame, instruction):
             return
         target = instructions.by_position(frame.code)[instructions.successors(instruction)[-1]]
         is_while = target.opname != "FOR_ITER" and frame is self.call_stack[0]
         if is_while and turns > UNROLLED_TURNS and target.position in self.open_headers:
             raise LoopTooLong(instruction.position)
-        if self.total > MOST_INSTRUCTIONS or nodes > MOST_NODES:
-            self._end_too_long(frame)
+        work = self._work()
+        if work.is_more_than(1):
+            self._end_too_long()
+        self._refuse_unpaid(work.seconds, 2 * work.seconds)  # how far it goes is not always known
         if turns > SAMPLED_TURNS:
             return
         before = frame.work.get(instruction.position)
-        frame.work[instruction.position] = nodes, self.total
+        frame.work[instruction.position] = work
         if before is None:
             return
         left = items_left(self.trace, frame.stack[-1]) if frame.stack else 0
         is_root = frame is self.call_stack[0]
-        added, run = nodes - before[0], self.total - before[1]
-        is_idle = not added and left > MOST_IDLE_TURNS and run * left > MOST_IDLE
-        if is_idle and not is_root:
-            raise GraphBreak("loop")
-        nodes, total = nodes + added * left, self.total + run * left
-        is_long = max(nodes / MOST_NODES, total / MOST_INSTRUCTIONS) > (1 if is_root else SURELY)
-        if is_long and not is_root:
-            self._end_too_long(frame)
-        if is_idle or is_long:
-            raise LoopTooLong(instruction.position)
-        cost = nodes * SECONDS_OF_A_NODE + total * SECONDS_OF_AN_INSTRUCTION
-        if self.may_cost is not None and cost > max(self.may_cost, LEAST_COST):
-            raise LoopUnpaid(cost)
+        self._weigh(work, before, left, instruction.position if is_root else None)
 
-    def _end_too_long(self, frame: Frame) -> NoReturn:
+    def note_item(self, iterator: Iterator) -> None:
+        """Estimate at the first items of an iterator, as at the first turns of a loop, what those left will take.
+
+        Functions that go through one have no turns, and what an object or a generator gives in turns it may take from
+        an iterator that tells how many there are.
+        """
+        asked = self._asked.get(iterator)
+        if asked is None:
+            self._asked[iterator] = Asked(1)
+        elif asked.times <= SAMPLED_TURNS:
+            jumps = self.call_stack[0].jumps
+            before, work, turned = asked.work, self._work(), asked.jumps
+            asked.times, asked.work, asked.jumps = asked.times + 1, work, dict(jumps)
+            if before is not None:
+                loop = next((one for one in jumps if jumps[one] != turned.get(one, 0)), None)
+                self._weigh(work, before, items_left(self.trace, iterator), loop)
+
+    def _work(self) -> Work:
+        return Work(len(self.trace.graph.nodes), self.total)
+
+    def _weigh(self, work: Work, before: Work, left: int, loop: int | None) -> None:
+        """Refuse a loop whose turns would take too long, of which there was one since `before`, and so many are left.
+
+        `loop` is the backward jump of the root that brings them about; None: it is one of a call.
+        """
+        in_the_end, is_idle = work.later(before, left), work.is_idle(before, left)
+        if loop is not None and (is_idle or in_the_end.is_more_than(1)):
+            raise LoopTooLong(loop)
+        if is_idle:
+            raise GraphBreak("loop")
+        if in_the_end.is_more_than(SURELY):
+            self._end_too_long()
+        self._refuse_unpaid(in_the_end.seconds, in_the_end.seconds)
+
+    def _refuse_unpaid(self, seconds: float, needed: float) -> None:
+        """Put the trace off where it takes longer than it may, until it may take what it is thought to need."""
+        if self.may_cost is not None and seconds > max(self.may_cost, LEAST_COST):
+            raise LoopUnpaid(needed)
+
+    def _end_too_long(self) -> NoReturn:
         """End a trace that is or will be too long: a loop of the root is not unrolled, or a call not inlined."""
         root = self.call_stack[0]
-        if frame is not root and not root.jumps:
+        if not root.jumps:
             raise GraphBreak("loop")
         raise LoopTooLong(max(root.jumps, key=lambda position: root.jumps[position]))
 

@@ -76,16 +76,13 @@ class Raised(Exception):  # noqa: N818  it carries the user's exception, which i
         self.symbol = symbol
 
 
-AT_ONCE = -1  # before the first root instruction
-
-
 class NotRebuilt(Exception):  # noqa: N818  a decision, not an error
     """A value that only the trace has would have to be handed on: it must end before `count` root instructions.
 
-    0: before the last one.
+    None: it is not known when it was made.
     """
 
-    def __init__(self, count: int, what: str) -> None:
+    def __init__(self, count: int | None, what: str) -> None:
         super().__init__(count, what)
         self.count = count
         self.what = what

@@ -236,25 +236,36 @@ def _product(interpreter: Interpreter, *iterables: Symbol, repeat: Symbol | None
 @rule_for(itertools.permutations)
 def _permutations(interpreter: Interpreter, iterable: Symbol, r: Symbol = NONE) -> Symbol:
     count = None if is_none(interpreter, r) else r
-    return _chosen(interpreter, itertools.permutations, iterable, count)
+    return _chosen(interpreter, itertools.permutations, math.perm, iterable, count)
 
 
 @rule_for(itertools.combinations)
 def _combinations(interpreter: Interpreter, iterable: Symbol, r: Symbol) -> Symbol:
-    return _chosen(interpreter, itertools.combinations, iterable, r)
+    return _chosen(interpreter, itertools.combinations, math.comb, iterable, r)
 
 
 @rule_for(itertools.combinations_with_replacement)
 def _multisets(interpreter: Interpreter, iterable: Symbol, r: Symbol) -> Symbol:
-    return _chosen(interpreter, itertools.combinations_with_replacement, iterable, r)
+    return _chosen(interpreter, itertools.combinations_with_replacement, _multisets_of, iterable, r)
+
+
+def _multisets_of(size: int, count: int) -> int:
+    """How many ways there are to choose so many members of a pool, each as often as one likes."""
+    return math.comb(size + count - 1, count) if size else not count
 
 
 def _chosen(
-    interpreter: Interpreter, tool: Callable[..., Any], iterable: Symbol, r: Symbol | None
+    interpreter: Interpreter,
+    tool: Callable[..., Any],
+    ways: Callable[[int, int], int],
+    iterable: Symbol,
+    r: Symbol | None,
 ) -> Symbol:
+    """An iterator over the choices from a pool, of which there are so many ways."""
     pool = Tuple(tuple(iterate.items_of(interpreter, iterable)))
     count = len(pool.items) if r is None else _number(interpreter, r)
-    return new_iterator(interpreter, tool.__name__, [pool], walk=tool(pool.items, count))
+    length, walk = ways(len(pool.items), count), tool(pool.items, count)
+    return new_iterator(interpreter, tool.__name__, [pool], length=length, walk=walk)
 
 
 # Groups, batches, copies -----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from ufuse.frame_hook.code.instructions import VERSION, per_code
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import KNOWN_TURNS, CodeRecord, Visits
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.interpreter.interpreter import items_left
+from ufuse.frame_hook.interpreter.pace import items_left
 from ufuse.frame_hook.nests import (
     arithmetic,
     array_calls,
@@ -28,6 +28,7 @@ from ufuse.frame_hook.nests import (
     grids,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
+from ufuse.frame_hook.nests.frames import handled
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
 from ufuse.frame_hook.nests.positions import (
@@ -344,7 +345,9 @@ def is_list_of_numbers(value: object) -> bool:
 def names_of(code: CodeType) -> frozenset[str] | None:
     """The globals that a function uses; None where no nest can have some instruction of it."""
     table = [one for one in instructions.instructions(code) if one.position in read_positions(code)]
-    if not all(one.opname in HANDLERS or one.opname.startswith(JUMPS) for one in table):
+    if not handled(code).isdisjoint(one.position for one in table) or not all(
+        one.opname in HANDLERS or one.opname.startswith(JUMPS) for one in table
+    ):
         return None
     return frozenset(
         code.co_names[(one.arg or 0) >> 1] for one in table if one.opname == "LOAD_GLOBAL"

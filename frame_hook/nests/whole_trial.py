@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 TRIED_AFTER = 30_000_000  # nanoseconds that calls have taken
 LONGEST = 100_000  # nanoseconds of a call: what takes longer computes more than it manages
 MOST_TRIED = 2  # times, as something else may have held up the first
+MOST_LEVELS = 4  # of lists within one another
 LEAST_GAIN = 0.9  # of what calls took before
 # Types whose values are read without running code of the program's.
 PLAIN = (
@@ -91,8 +92,8 @@ def is_plain(function: FunctionType, state: tuple[Any, ...]) -> bool:
     return all(map(_is_plain_value, state)) and _uses_plain(function, [])
 
 
-def _is_plain_value(value: object) -> bool:
-    """Whether a value is of one of NumPy's or Python's own types, or holds only such."""
+def _is_plain_value(value: object, levels: int = MOST_LEVELS) -> bool:
+    """Whether a value is of one of NumPy's or Python's own types, or holds only such, down to some level."""
     kind = type(value)  # `isinstance` would ask others for their class
     if kind in PLAIN:
         return True
@@ -100,7 +101,7 @@ def _is_plain_value(value: object) -> bool:
         return kind.__module__ in ("numpy", "numpy.dtypes")
     if kind is tuple or kind is list:
         assert isinstance(value, tuple | list)
-        return all(map(_is_plain_value, value))
+        return levels > 0 and all(_is_plain_value(one, levels - 1) for one in value)
     if kind is CellType:
         assert isinstance(value, CellType)
         return not calls.is_filled(value) or _is_plain_value(value.cell_contents)

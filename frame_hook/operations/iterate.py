@@ -250,6 +250,7 @@ def next_item(interpreter: Interpreter, iterator: Symbol) -> Symbol | None:
         case Iterator(is_exhausted=True):
             return None
         case Iterator(kind=kind):
+            interpreter.note_item(iterator)
             result = NEXT[kind](interpreter, iterator)
             if result is None and kind not in ASKED_AGAIN:
                 iterator.is_exhausted = True  # it may be so already, if what it calls has asked it

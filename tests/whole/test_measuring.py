@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import itertools
+import logging
 import time
 from collections.abc import Iterator
 
@@ -375,6 +377,72 @@ def test_how_long_calls_wait_begins_anew_with_each_nest() -> None:
     assert not record.may_wait(1000 + learned.LONGEST_WAIT, None)
     assert record.may_wait(1000 + learned.LONGEST_WAIT, 20)
     assert record.may_wait(1001 + learned.LONGEST_WAIT, None)
+
+
+def each_pair(x):
+    found = np.empty_like(x)
+    for i, j in itertools.product(range(x.shape[0]), range(x.shape[1])):
+        found[i, j] = x[i, j] * i + j
+    return found
+
+
+def each_index(x):
+    found = np.empty_like(x)
+    for i, j in np.ndindex(x.shape):
+        found[i, j] = x[i, j] * i + j
+    return found
+
+
+def spread(row):
+    return row.max() - row.min()
+
+
+def spread_along(x):
+    return np.apply_along_axis(spread, 1, x)
+
+
+def spread_of_all(x):
+    return np.array(list(map(spread, x)))
+
+
+def spreads(rows):
+    """A generator that counts for itself: nothing tells how many it gives."""
+    place = 0
+    while place < len(rows):
+        yield spread(rows[place])
+        place += 1
+
+
+def spread_of_each(x):
+    return list(spreads(x))
+
+
+@pytest.mark.parametrize(
+    "function", [each_pair, each_index, spread_along, spread_of_all, spread_of_each]
+)
+def test_first_calls_over_many_items_are_not_traced_for_long(function) -> None:
+    """Whatever gives the items: an `itertools` object, one that asks another, a generator, a function of NumPy's."""
+    compiled = ufuse.compile(function)
+    x = np.arange(2400.0).reshape(60, 40)
+    assert repr(compiled(x)) == repr(function(x))
+    assert compiled.stats.instructions < 2500
+
+
+def test_a_trace_that_made_what_it_cannot_hand_on_is_not_shortened_step_by_step() -> None:
+    """What the first instruction has made is there however early the trace ends."""
+    compiled = ufuse.compile(each_pair)
+    compiled(np.ones((60, 40)))
+    assert compiled.stats.instructions < 500
+
+
+def test_plain_turns_are_not_stopped_within_what_a_graph_runs_through(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Code that suspends a frame in front of each instruction takes longer to make than the loop."""
+    caplog.set_level(logging.DEBUG, logger="ufuse.bytecode")
+    compiled = ufuse.compile(each_pair)
+    compiled(np.ones((60, 40)))
+    assert 0 < len([one for one in caplog.records if "resumes" in one.getMessage()]) < 10
 
 
 def test_the_log_says_what_was_found(caplog: pytest.LogCaptureFixture) -> None:
