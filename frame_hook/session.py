@@ -358,7 +358,8 @@ class Session:
         if record.before_whole is not None and not is_plain:
             record.why_not_whole = "what it uses may be code of the program's"
             return
-        whole.capture(self.loops.maker, cache, function, state, record, measures=self.measures)
+        measures = self._is_bounded
+        whole.capture(self.loops.maker, cache, function, state, record, measures=measures)
 
     @property
     def _is_bounded(self) -> bool:

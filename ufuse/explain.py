@@ -20,10 +20,12 @@ from ufuse.frame_hook.session import Session
 def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     """Call a function compiled, twice, then plain, and report what was captured and what it brings.
 
+    A function that has native code for whole calls alone is called three times more, to make that and to time it.
+
     Args:
         fn: a function, compiled or not. It is compiled anew, so that the report is of these arguments alone; with the
             options that it has, but for `fullgraph`, so that the report has every break.
-        *args: its arguments. All three calls get them: an argument that the function changes is changed three times.
+        *args: its arguments. All calls get them: an argument that the function changes is changed each time.
         **kwargs: its keyword arguments.
 
     Returns:
@@ -55,6 +57,7 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         compiled(*args, **kwargs)
         device_clock.wait()
         seconds.append(time.perf_counter() - started)
+    whole_seconds = _seconds_whole(inner, lambda: compiled(*args, **kwargs))
     session: Session = inner.__ufuse_session__
     code = inner.__code__
     found = [(kept, kept.code_reference()) for kept in session.specialisations]
@@ -81,7 +84,27 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         result,
         tuple(traced for _, traced in living),
         loops_of(inner),
+        whole_seconds,
+        session.record(code).why_not_whole,
     )
+
+
+def _seconds_whole(inner: CompiledFunction, call: Callable[[], Any]) -> float | None:
+    """How long a call takes as one piece of native code, which is made now; None: the function needs or has none."""
+    cache, session = inner.__ufuse_cache__, inner.__ufuse_session__
+    if not session.record(inner.__code__).needs_whole:
+        return None
+    cache.whole_call_after = 1
+    call()
+    entry = cache.whole_call
+    if entry is None:
+        return None
+    declined = entry.declined
+    call()
+    started = time.perf_counter()
+    call()
+    seconds = time.perf_counter() - started
+    return seconds if entry.declined == declined else None
 
 
 def _function_inside(compiled: Any) -> Any:

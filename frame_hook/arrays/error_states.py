@@ -48,7 +48,8 @@ def _make_extobj(
 
 @method("ContextVar.set")
 def _set(interpreter: Interpreter, variable: Symbol, value: Symbol, /) -> Symbol:
-    if not isinstance(value, ErrorState):
+    is_numpys = getattr(variable, "value", None) is np._core.umath._extobj_contextvar  # type: ignore[attr-defined]
+    if not is_numpys or not isinstance(value, ErrorState):
         raise GraphBreak("call", "an error state from outside the graph")
     graph = interpreter.trace.graph
     token = ErrorToken(value, graph.entered)

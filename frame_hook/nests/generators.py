@@ -144,10 +144,10 @@ def consume(
         or (others and function is math.prod)  # it has to be named
     ):
         raise NotNativeError(TAKES_NONE)
+    for one in starts:
+        complexes.scalar(reader.out, one)  # others are an error even with nothing to add
     if consumer.begins_list:
         starts = [made_lists.begin(reader, ())]
-    for one in starts if not consumer.begins_list else ():
-        complexes.scalar(reader.out, one)  # others are an error even with nothing to add
     _enter(reader, generated, consumer, reader.next, *starts)
 
 
@@ -422,9 +422,8 @@ def from_iter(reader: Reader, arguments: list[Item], keywords: Mapping[str, Item
     """Read on in the generator or sequence that `np.fromiter` goes over."""
     names = ("iter", "dtype", "count")
     given = dict(zip(names, arguments, strict=False)) | dict(keywords)
-    if len(given) != len(arguments) + len(keywords) or not {"iter", "dtype"} <= given.keys() <= set(
-        names
-    ):
+    is_whole = len(given) == len(arguments) + len(keywords)
+    if not is_whole or not {"iter", "dtype"} <= given.keys() <= set(names):
         raise NotNativeError("np.fromiter with such arguments is not compiled yet")
     items = given["iter"]
     generated = items if isinstance(items, Generated) else Generated(EACH, reader.iterate(items))

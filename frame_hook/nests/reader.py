@@ -163,9 +163,8 @@ class Reader(Holders):
         self.doubts = False
         self._comes_back = False  # to the header, from some turn
         self._mismatch: str | None = None  # why not from another
-        self._unknown: NotNativeError | None = (
-            None  # what is not done with a list, as far as that is known
-        )
+        # What is not done with a list, as far as that is known, and where.
+        self._unknown: tuple[NotNativeError, Frame, Instruction] | None = None
         self._bodies = 0  # of inner loops
         self.at: Instruction = self.own.table[position]  # being read
         self.next = position  # where to read on
@@ -263,7 +262,8 @@ class Reader(Holders):
             if len(self.out.blocks) > MOST_BLOCKS:
                 self._refuse_size("it is too long")
         if self._unknown is not None:
-            raise self._unknown
+            why, self.frame, self.at = self._unknown
+            raise why
         if not self._comes_back:
             raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
         if self.is_while and not self.exits:
@@ -570,7 +570,11 @@ class Reader(Holders):
     def _is_left(self, name: str, stack: list[Item], why: NotNativeError) -> bool:
         """Whether an instruction that is not followed is left to plain Python: it raises, or is on other ways."""
         if any(map(made_lists.is_unknown, stack[-3:])):
-            self._unknown = self._unknown or why  # that stands, if nothing is appended either
+            self._unknown = self._unknown or (
+                why,
+                self.frame,
+                self.at,
+            )  # that is it, if nothing is appended
             return True
         return name in OF_NUMBERS and _has_none(stack)
 

@@ -199,9 +199,14 @@ def capture(
                 _wait(cache, record)
             return
         try:
-            waiting = Waiting(maker, cache.code, function, state, measures=measures)
-            record.whole_waiting = waiting
-            waiting.is_never_long = not record.needs_whole
+            record.whole_waiting = Waiting(
+                maker,
+                cache.code,
+                function,
+                state,
+                measures=measures,
+                is_never_long=not record.needs_whole,
+            )
         except NotNativeError as why:
             _give_up(cache, record, why)
             return
@@ -237,6 +242,8 @@ class _Made:
 class Waiting:
     """The entry that will run whole calls of a function, whose frame begins with a state; it keeps no object of that.
 
+    `is_never_long`: long calls run in parts, which have native code of their own.
+
     Raises:
         NotNativeError: there is none.
 
@@ -250,6 +257,7 @@ class Waiting:
         state: tuple[Any, ...],
         *,
         measures: bool,
+        is_never_long: bool,
     ) -> None:
         trace, reader, read = _read(code, function, state)
         self._guards, self._slots = trace.guards.for_c(), read.slots
@@ -258,7 +266,7 @@ class Waiting:
             0, weakref.ref(code), 0, frozenset(), Graph((), (), (), code.co_name),
             trace.guards.remembered(), (), None, code.co_firstlineno, nest=read.nest,
         )  # fmt: skip
-        self.is_never_long = True  # long calls run in parts, which have native code of their own
+        self._is_never_long = is_never_long
         self._making = (
             maker.begin_nest(read.nest) if measures else _Made(maker.compile_nest(read.nest))
         )
@@ -281,7 +289,7 @@ class Waiting:
             artefact = None
         if artefact is None:
             raise NotNativeError("LLVM fails at it, or takes seconds")
-        artefact.is_never_long = self.is_never_long
+        artefact.is_never_long = self._is_never_long
         entry = _hook.Entry(self._guards, self._slots, artefact, *self._ending)
         entry.data = self._data
         return entry

@@ -653,3 +653,25 @@ def test_report_without_llvmlite() -> None:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     assert "because there is no llvmlite [loop-llvm]" in found.stdout, found.stderr
+
+
+def of_each(x: Any) -> Any:
+    return np.array([value * value if value > 0 else -value for value in x])
+
+
+def listed(x: Any) -> Any:
+    return [[value * value for value in row] for row in x]
+
+
+def test_whole_calls_are_told() -> None:
+    """A function that has native code for whole calls alone is timed so; or the report says why it has none."""
+    pytest.importorskip("llvmlite")
+    report = ufuse.explain(of_each, np.linspace(-1.0, 1.0, 500))
+    assert str(report).startswith(
+        "of_each() runs as one piece of native code, from start to end.\n"
+    )
+    assert report.whole_seconds is not None
+    assert ", as one piece of native code " in str(report)
+    report = ufuse.explain(listed, np.ones((3, 4)))
+    assert report.whole_seconds is None
+    assert "From start to end: no native code\n  because a list of lists" in str(report)

@@ -23,6 +23,10 @@ from ufuse.frame_hook.trace.reasons import Break
 from ufuse.graph.text.nest_drawing import nest_to_svg
 
 MANY = 20  # turns for each that is left to plain Python, at least: else that is worth a hint
+# Of a function that has native code for whole calls alone.
+WHOLE = (
+    "That is made once its calls have taken some tens of milliseconds; until then it runs as {}."
+)
 ITERATION = re.compile(r"(the next item of|iterating over) .* is not captured yet")
 
 
@@ -50,6 +54,8 @@ class Report:
         loops: the `for` loops that ran as native code, or were looked at for that, each with `why_not`, `code` and
             `hint` where it has none.
         codes: the code object of each specialisation.
+        whole_seconds: how long a call takes as one piece of native code; None where it is not to have that.
+        why_not_whole: why it has none, where it would be good to have.
 
     Example:
         >>> import numpy as np, ufuse
@@ -80,6 +86,8 @@ class Report:
     result: Any
     codes: tuple[CodeType, ...] = field(repr=False)
     loops: tuple[LoopRecord, ...] = ()
+    whole_seconds: float | None = None
+    why_not_whole: str = ""
 
     @property
     def told_breaks(self) -> list[Break]:
@@ -93,6 +101,7 @@ class Report:
                 *_summary(self),
                 *_parts(self),
                 *_loops(self),
+                *_whole(self),
                 *_breaks(self),
                 *_retraces(self),
                 *_eager_runs(self),
@@ -156,10 +165,17 @@ def _drawn(title: str, drawing: str, text: str) -> str:
 
 def _summary(report: Report) -> list[str]:
     where = f"{short_file(report.file)}:{report.line}"
+    if report.whole_seconds is None:
+        return [f"{report.name}() runs as {_how(report)}.", where]
+    whole = f"{report.name}() runs as one piece of native code, from start to end."
+    return [whole, where, "", WHOLE.format(_how(report))]
+
+
+def _how(report: Report) -> str:
     native = sum(loop.turns > 0 for loop in report.loops)
     left = sum(bool(loop.why_not) for loop in report.loops)
     if not report.graphs and not native:
-        return [f"{report.name}() runs as plain Python: {report.why_plain}.", where]
+        return f"plain Python: {report.why_plain}"
     graphs, places = len(report.graphs), len(_by_place(report.told_breaks))
     parts = [(graphs, "graph")] if graphs else []
     parts += [(native, "native loop")] if native else []
@@ -173,7 +189,7 @@ def _summary(report: Report) -> list[str]:
         how += f", and plain Python at {' and '.join(count(*part) for part in parts)}"
     elif graphs == 1:
         how = "one graph, from start to end"
-    return [f"{report.name}() runs as {how}.", where]
+    return how
 
 
 def _parts(report: Report) -> list[str]:
@@ -206,6 +222,12 @@ def _loops(report: Report) -> list[str]:
         text = source_line(loop.file, loop.line)
         lines += ["", *_loop(loop, where, [f"    {text}"] if text else [])]
     return lines
+
+
+def _whole(report: Report) -> list[str]:
+    if not report.why_not_whole:
+        return []
+    return ["", "From start to end: no native code", f"  because {report.why_not_whole}"]
 
 
 def _loop(loop: LoopRecord, where: str, text: list[str]) -> list[str]:
@@ -299,6 +321,8 @@ def _decisions(report: Report) -> list[str]:
 def _times(report: Report) -> str:
     first, second = (duration(s) for s in report.seconds)
     calls = f"First call {first}, second call {second}, in plain Python {duration(report.plain_seconds)}"
+    if report.whole_seconds is not None:
+        calls += f", as one piece of native code {duration(report.whole_seconds)}"
     if not report.traces:
         return f"{calls}."
     tracing, compiling = duration(report.trace_seconds), duration(report.compile_seconds)
@@ -308,6 +332,6 @@ def _times(report: Report) -> str:
 
 def _losing(report: Report) -> str:
     """What becomes of a function that is slower compiled."""
-    if report.seconds[1] < 1.1 * report.plain_seconds:
+    if report.whole_seconds is not None or report.seconds[1] < 1.1 * report.plain_seconds:
         return ""
     return "\nPlain Python was faster here. If it stays so for a few more calls, calls will run as plain Python."
