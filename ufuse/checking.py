@@ -86,10 +86,9 @@ class _Checking:
     def __init__(self, making: Making, nest: Nest) -> None:
         self._making, self._nest = making, nest
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it is made."""
-        return self._making.is_over
+    def wait(self, seconds: float) -> bool:
+        """Whether it is made within some seconds."""
+        return self._making.wait(seconds)
 
     def result(self) -> Callable[..., Any] | None:
         """What was made, checked."""

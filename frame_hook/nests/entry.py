@@ -47,9 +47,8 @@ T = TypeVar("T")
 class Making(Protocol):
     """What is being made by another thread."""
 
-    @property
-    def is_over(self) -> bool:
-        """Whether that has ended."""
+    def wait(self, seconds: float) -> bool:
+        """Whether it ends within some seconds, in which other threads run."""
 
     def result(self) -> Any:
         """What was made, waited for."""

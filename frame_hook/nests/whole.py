@@ -63,6 +63,7 @@ MOST_TRIES = 3  # to read a function, for other types
 CALLS = 4000  # until it is: reading and compiling take some tens of milliseconds
 MORE_CALLS = 256  # in parts, until it is looked whether the code has been made
 MORE_SECONDS = 2e-3  # or as many as take so long
+WAY = 2e-4  # seconds that the thread which makes it is then given
 CALLS_BETWEEN = 32  # at most, for each compiled one
 SOON = 2  # calls of a function whose time goes into generators
 FEWEST_CALLS = 8  # until it is known how long they take, about
@@ -211,7 +212,7 @@ def capture(
             _give_up(cache, record, why)
             return
     waiting = record.whole_waiting
-    if not waiting.is_over:
+    if not waiting.has_ended(WAY):
         _ask_after(cache, _calls_for(cache, MORE_SECONDS))
         return
     record.whole_waiting = None
@@ -232,7 +233,10 @@ class _Made:
     """What was made at once."""
 
     what: Any
-    is_over = True
+
+    def wait(self, _: float) -> bool:
+        """Whether it is made."""
+        return True
 
     def result(self) -> Any:
         """What was made."""
@@ -271,10 +275,13 @@ class Waiting:
             maker.begin_nest(read.nest) if measures else _Made(maker.compile_nest(read.nest))
         )
 
-    @property
-    def is_over(self) -> bool:
-        """Whether its code is made."""
-        return self._making.is_over
+    def has_ended(self, seconds: float) -> bool:
+        """Whether its code is made; that gets so many seconds to go on.
+
+        A thread that waits for the GIL asks for it when nobody has left it for some milliseconds: where NumPy's calls
+        leave it for a moment each, it never does.
+        """
+        return self._making.wait(seconds)
 
     def entry(self) -> Any:
         """The entry, whose code is waited for.
