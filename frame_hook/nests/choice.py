@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+from collections.abc import Iterable
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -193,9 +194,16 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
             continue
         positions = {one.position, *loop_positions(code, one.position)}
         inside = [table[position] for position in positions]
-        if all(each.opname in HANDLERS or each.opname.startswith(JUMPS) for each in inside):
+        is_read = all(each.opname in HANDLERS or each.opname.startswith(JUMPS) for each in inside)
+        if is_read and not _makes_lists_of_lists(inside):
             found[one.position] = written(inside)
     return found
+
+
+def _makes_lists_of_lists(inside: Iterable[instructions.Instruction]) -> bool:
+    """Whether a loop is a comprehension around another one: from 3.12 on both are of one function."""
+    names = [one.opname for one in inside]
+    return "LOAD_FAST_AND_CLEAR" in names and names.count("LIST_APPEND") > 1
 
 
 def has_loops(code: CodeType) -> bool:
@@ -206,9 +214,12 @@ def has_loops(code: CodeType) -> bool:
 def why_not_instructions(code: CodeType, header: int) -> str | None:
     """Which instruction no nest has, and in which line; None where a nest can have all."""
     table = instructions.by_position(code)
-    for one in (table[position] for position in sorted({header, *loop_positions(code, header)})):
+    inside = [table[position] for position in sorted({header, *loop_positions(code, header)})]
+    for one in inside:
         if one.opname not in HANDLERS and not one.opname.startswith(JUMPS):
             return f"{why_not_instruction(one.opname)}, in line {one.location[0]}"
+    if _makes_lists_of_lists(inside):
+        return f"a list of lists that is made in the loop is not compiled yet, in line {inside[0].location[0]}"
     return None
 
 
