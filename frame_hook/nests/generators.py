@@ -407,7 +407,11 @@ def into_array(kind: np.dtype) -> Consumer:
             raise NotNativeError("np.fromiter of nothing")
         assert caller is not None
         wanted = out.get(_count_variable(caller.function, caller.position), I64)
-        is_other = out.op("ine", I1, wanted, made_lists.length(reader, result).value)
+        length = made_lists.length(reader, result).value
+        out.doubt_if(
+            out.op("ieq", I1, length, out.constant(I64, 0))
+        )  # NumPy's has strides of its own
+        is_other = out.op("ine", I1, wanted, length)
         out.doubt_if(out.op("and", I1, out.op("ine", I1, wanted, out.constant(I64, -1)), is_other))
         return made_lists.as_array(reader, result, kind)
 

@@ -30,8 +30,9 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     NumberKind,
+    TemporaryKind,
 )
-from ufuse.graph.nest import I1, I64
+from ufuse.graph.nest import I1, I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -78,12 +79,18 @@ def _new(reader: Reader, kinds: frozenset[NumberKind], site: str) -> MadeList:
     """An empty list for numbers of some kinds."""
     is_real = any(one.is_real for one in kinds)
     kind = next(one for one in kinds if one.is_real is is_real)
-    holder = reader.memory.array(reader, kind.dtype, ((False, 0),), kind)
-    reader.out.alloc(reader.array(holder), reader.out.constant(I64, 0))
+    holder = _memory(reader, kind, reader.out.constant(I64, 0))
     made = MadeList(holder, kind, site, f".list{holder.number}.real" if len(kinds) > 1 else "")
     if made.mixed:
         reader.out.set(made.mixed, reader.out.constant(I1, False))
     return made
+
+
+def _memory(reader: Reader, kind: NumberKind, count: Value) -> TemporaryKind:
+    """Memory for so many numbers of a kind, which grows."""
+    holder = reader.memory.array(reader, kind.dtype, ((False, 0),), kind)
+    reader.out.alloc(reader.array(holder), count)
+    return holder
 
 
 def is_unknown(item: Item) -> bool:
@@ -185,7 +192,6 @@ def of_array(reader: Reader, item: Item) -> MadeList:
     kind = PYTHONS.get(given.dtype.kind)
     if kind is None:
         raise NotNativeError(f"a list of elements of {given.dtype} is not compiled yet")
-    holder = reader.memory.array(reader, kind.dtype, ((False, 0),), kind)
-    reader.out.alloc(reader.array(holder), given.lengths[0].value)
+    holder = _memory(reader, kind, given.lengths[0].value)
     elementwise.assign(reader, views.part(reader, Array(holder)), given)
     return MadeList(holder, kind)

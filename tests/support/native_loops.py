@@ -58,6 +58,16 @@ def native_turns(
     return sum(loop.turns for loop in loops_of(compiled))
 
 
+def check_whole_call(function: Callable[..., Any], given: tuple[Any, ...]) -> None:
+    """What a call gives is as in plain Python, and machine code does it from start to end."""
+    compiled = called(function, given)
+    check_same(function, compiled, lambda: arguments(*given))
+    before = hits(compiled)
+    compiled(*given)
+    why = compiled.__ufuse_session__.record(function.__code__).why_not_whole
+    assert hits(compiled) == before + 1, why
+
+
 def leave_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no loop unrolled in graphs."""
     monkeypatch.setattr(choice, "UNROLLED_AT_MOST", 0)

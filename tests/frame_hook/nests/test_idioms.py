@@ -17,7 +17,7 @@ import pytest
 
 import ufuse
 from tests.support.compare import check_same
-from tests.support.native_loops import called, hits, leave_loops
+from tests.support.native_loops import called, check_whole_call, hits, leave_loops
 from tests.support.recording import arguments
 
 pytest.importorskip("llvmlite")
@@ -153,13 +153,7 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_results(number: int) -> None:
     """What a call gives is as in plain Python, and machine code does it."""
-    function, given = PROGRAMS[number]
-    compiled = called(function, given)
-    check_same(function, compiled, lambda: arguments(*given))
-    before = hits(compiled)
-    compiled(*given)
-    why = compiled.__ufuse_session__.record(function.__code__).why_not_whole
-    assert hits(compiled) == before + 1, why
+    check_whole_call(*PROGRAMS[number])
 
 
 @pytest.mark.parametrize(
@@ -208,6 +202,15 @@ def test_errors_and_warnings_are_plain_pythons(one: Callable[..., Any]) -> None:
             given = X + 5.0
             given[place] = bad
             check_same(all_of, compiled, lambda given=given: arguments(given))
+
+
+def test_fromiter_of_nothing() -> None:
+    """It has the stride of an element, where other arrays of no elements have none."""
+    compiled = called(from_iter_short, (X, -1))
+    assert hits(compiled)
+    for _ in range(3):
+        found, expected = compiled(X[:0], -1), from_iter_short(X[:0], -1)
+        assert (found.strides, found.dtype) == (expected.strides, expected.dtype)
 
 
 def test_counts_of_fromiter() -> None:

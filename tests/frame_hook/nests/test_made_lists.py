@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.compare import check_same
-from tests.support.native_loops import called, hits, leave_loops
+from tests.support.native_loops import called, check_whole_call, hits, leave_loops
 from tests.support.recording import arguments
 
 pytest.importorskip("llvmlite")
@@ -211,14 +211,7 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_results(number: int) -> None:
     """What a call gives is as in plain Python, and machine code does it."""
-    function, given = PROGRAMS[number]
-    compiled = called(function, given)
-    check_same(function, compiled, lambda: arguments(*given))
-    before = hits(compiled)
-    compiled(*given)
-    assert hits(compiled) == before + 1, compiled.__ufuse_session__.record(
-        function.__code__
-    ).why_not_whole
+    check_whole_call(*PROGRAMS[number])
 
 
 @pytest.mark.parametrize(
