@@ -1,13 +1,16 @@
 """`make gpu-check` and `make gpu-bench`: on a machine with a GPU, with the packages that this Python has.
 
-Nothing is fetched: a wheel of what is missing may lie in build/wheels. Exits 2, with the reason, where there is no GPU,
-3 where a package is missing.
+Where CUDA's compute-sanitizer is installed, every kind of kernel runs under it once the tests have passed. Nothing is
+fetched: a wheel of what is missing may lie in build/wheels. Exits 2, with the reason, where there is no GPU, 3 where a
+package is missing.
 """
 
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -18,11 +21,16 @@ TESTED_WITH = "pytest hypothesis".split()
 SECONDS = 480
 RANDOM = "tests/whole/test_fuzz.py::test_random_programs_of_cupys_arrays"
 # fmt: off
+TESTS = ("pytest", "--gpu", "-p", "no:cacheprovider", "-q", "-m", "not leaks")
 COMMANDS = {
-    "check": ("pytest", "--gpu", "-p", "no:cacheprovider", "-q", "-m", "not leaks", "tests/backends/cupy", RANDOM),
+    "check": (*TESTS, "tests/backends/cupy", RANDOM),
     "bench": ("benchmarks.gpu",),
 }
 # fmt: on
+KINDS = (*TESTS, "tests/backends/cupy/test_kinds.py")
+# Of compute-sanitizer: for what lies out of bounds, and for races in shared memory.
+TOOLS = ("memcheck", "racecheck")
+FEWEST_SECONDS = 60  # in which one of these is worth starting
 
 
 def why_no_gpu() -> str | None:
@@ -60,6 +68,49 @@ def at_once() -> list[str]:
     return ["-p", "xdist", "-n", str(workers), "--dist", "worksteal"] if has_workers else []
 
 
+def python_of(arguments: tuple[str, ...]) -> list[str]:
+    """The command that runs a module; its tests on several cores, with the plugins that they need alone."""
+    more = ["-p", "hypothesispytest", *at_once()] if arguments[0] == "pytest" else []
+    return [sys.executable, "-P", "-m", *arguments, *more]
+
+
+def sanitizer() -> str | None:
+    """Where compute-sanitizer is installed."""
+    toolkit = os.environ.get("CUDA_PATH", "/usr/local/cuda")
+    folders = [os.environ.get("PATH", ""), f"{toolkit}/bin", f"{toolkit}/compute-sanitizer"]
+    return shutil.which("compute-sanitizer", path=os.pathsep.join(folders))
+
+
+def status_of(command: list[str], environment: dict[str, str], ends: float) -> int:
+    """What a command comes to, or 4 where it does not end by a moment of `time.monotonic`."""
+    try:
+        run = subprocess.run(  # noqa: S603  our own commands
+            command, cwd=ROOT, env=environment, check=False, timeout=ends - time.monotonic()
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{command[0]}: stopped, {SECONDS} seconds are over")
+        return 4
+    return run.returncode
+
+
+def sanitized(environment: dict[str, str], ends: float) -> int:
+    """Run every kind of kernel under compute-sanitizer, where there is one and time for it."""
+    program = sanitizer()
+    environment = {**environment, "UFUSE_NO_POOL": "1"}
+    for tool in TOOLS:
+        if program is None or ends - time.monotonic() < FEWEST_SECONDS:
+            why = "it is not installed" if program is None else "the time is over"
+            print(f"gpu-check: no kernel ran under compute-sanitizer's {tool}: {why}")
+            continue
+        options = ["--tool", tool, "--target-processes", "all", "--report-api-errors", "no"]
+        command = [program, *options, "--error-exitcode", "9", *python_of(KINDS)]
+        status = status_of(command, environment, ends)
+        print(f"gpu-check: compute-sanitizer's {tool} ended with {status}")
+        if status:
+            return status
+    return 0
+
+
 def main() -> int:
     """Run one of the commands."""
     what, *rest = sys.argv[1:]
@@ -74,20 +125,15 @@ def main() -> int:
         return 3
     paths = os.pathsep.join([str(VIEW), str(SITE)])
     environment = {**os.environ, "PYTHONPATH": paths, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others may warn, which fails tests
     make = ["make", "--no-print-directory", f"PYTHON={sys.executable}", "view"]
     build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "--parallel", "8"]
-    command = [sys.executable, "-P", "-m", *COMMANDS[what], *rest]
-    if what == "check":
-        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others may warn, which fails tests
-        command += ["-p", "hypothesispytest", *at_once()]
     for step in (make, build):
         subprocess.run(step, cwd=ROOT, env=environment, check=True)  # noqa: S603  our own commands
-    try:
-        run = subprocess.run(command, cwd=ROOT, env=environment, check=False, timeout=SECONDS)  # noqa: S603  the same
-    except subprocess.TimeoutExpired:
-        print(f"gpu-{what}: stopped after {SECONDS} seconds")
-        return 4
-    return run.returncode
+    ends = time.monotonic() + SECONDS
+    status = status_of([*python_of(COMMANDS[what]), *rest], environment, ends)
+    return status or (sanitized(environment, ends) if what == "check" and not rest else 0)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

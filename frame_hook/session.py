@@ -143,9 +143,10 @@ class Session:
             self.check_arguments(function, state)
         record = self.record(code)
         if self.loops is not None and record.needs_whole is None and not self.every_frame:
-            record.needs_whole = record.waits_for_whole = whole.is_needed(function)
-            if record.needs_whole:
-                whole.ask_soon(cache, measures=self.measures)
+            may_run = self._is_bounded and self.journal.fullgraph is None
+            maker = self.loops.maker
+            if whole.begin(maker, cache, function, state, record, may_run=may_run):
+                return ASK_SOON
         headers = self._headers(code, record)
         if self.loops is not None and goes_to_loop(code, position, state, headers):
             self._give_up(cache, position, "a loop's header comes next")

@@ -33,6 +33,7 @@ from ufuse.frame_hook.nests.values import (
     Member,
     MemberKind,
     Method,
+    MethodKind,
     NotNativeError,
     Number,
     NumberKind,
@@ -96,6 +97,8 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return item
         case Method(Numbers() | OtherList() | MadeList() | Entries()):
             return item
+        case Method(owner, method):
+            return MethodKind(keep(reader, name, owner), method)
         case Character(value):
             out.set(f"{name}:char", value)
             return CharacterKind()
@@ -158,6 +161,8 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
             return Member(holder, out.get(f"{name}[0]", I64))
         case BoundKind(function, owner):
             return Bound(function, Member(owner.holder, out.get(f"{name}[0]", I64)))
+        case MethodKind(owner, method):
+            return _method(kept(reader, name, owner), method)
         case CharacterKind():
             return Character(out.get(f"{name}:char", U32))
         case ViewKind():
@@ -171,6 +176,13 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
         case RangeKind():
             return RangeOf(*(out.get(f"{name}.{part}", I64) for part in ("start", "stop", "step")))
     return kind
+
+
+def _method(owner: Item, name: str) -> Method:
+    """A method of what can be kept."""
+    owners = Array | Part | Complex | Character | Listed
+    assert isinstance(owner, owners)
+    return Method(owner, name)
 
 
 def number_variable(name: str, kind: NumberKind) -> str:

@@ -414,6 +414,14 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
+class MethodKind:
+    """A method of what lies in variables."""
+
+    owner: Kind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Items:
     """A tuple; of one from outside of the loop the register that it lies in."""
 
@@ -674,6 +682,7 @@ Kind = (
     | Text
     | CharacterKind
     | Method  # of what is none of the nest's
+    | MethodKind
     | Generator
     | Generating
     | Vectorized

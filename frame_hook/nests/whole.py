@@ -7,10 +7,13 @@ does all of a call, arguments are read once, and results made once. What is in d
 from __future__ import annotations
 
 import inspect
+import itertools
 import types
 import weakref
 from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
@@ -65,8 +68,9 @@ MORE_CALLS = 256  # in parts, until it is looked whether the code has been made
 MORE_SECONDS = 2e-3  # or as many as take so long
 WAY = 2e-4  # seconds that the thread which makes it is then given
 CALLS_BETWEEN = 32  # at most, for each compiled one
-SOON = 2  # calls of a function whose time goes into generators
 FEWEST_CALLS = 8  # until it is known how long they take, about
+ITEM = 5e-8  # seconds that an item takes in plain Python, at least
+LOADS = frozenset(("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"))
 SHORT = 5e-6  # seconds: a call that takes less gains little, if its generators are long in none
 VARYING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 ARRAY, VIEW = "array", "view"
@@ -97,12 +101,12 @@ def put_off(cache: Any, *, measures: bool) -> None:
     cache.whole_call_after = CALLS if measures else 1
 
 
-def ask_soon(cache: Any, *, measures: bool) -> None:
-    """The same for a function that goes over generators, which no entry of its parts takes: when that has paid.
+def ask_soon(cache: Any) -> None:
+    """The same at the next call, for a function that goes over generators, which no entry of its parts takes.
 
-    Until then nothing is decided on how its calls run.
+    Until it has paid nothing is decided on how its calls run.
     """
-    _ask_after(cache, SOON if measures else 1)
+    _ask_after(cache, 1)
 
 
 def is_needed(function: types.FunctionType) -> bool:
@@ -128,11 +132,53 @@ def can_be(code: types.CodeType) -> bool:
     return not code.co_flags & VARYING and names_of(code) is not None
 
 
+def begin(
+    maker: NestMaker,
+    cache: Any,
+    function: types.FunctionType,
+    state: tuple[Any, ...],
+    record: CodeRecord,
+    *,
+    may_run: bool,
+) -> bool:
+    """Look at a function whose frame begins with a state, before its first trace; whether this call will run whole.
+
+    One that needs such an entry gets it soon: at once, if it may run, and this call takes longer than to make it.
+    """
+    record.needs_whole = record.waits_for_whole = is_needed(function)
+    if not record.needs_whole:
+        return False
+    ask_soon(cache)
+    if not may_run or expected_seconds(function, state) < maker.nest_seconds():
+        return False
+    _make(maker, cache, function, state, record, measures=True, at_once=True)
+    return cache.whole_call is not None
+
+
+def expected_seconds(function: types.FunctionType, state: tuple[Any, ...]) -> float:
+    """How long a call takes in plain Python, by the longest argument that it seems to go over item by item."""
+    rows = instructions.instructions(function.__code__)
+    gone_over = {
+        one.arg
+        for one, following in itertools.pairwise(rows)
+        if following.opname == "GET_ITER" and one.opname in LOADS
+    }
+    if idioms.has_some(function):
+        gone_over.update(range(function.__code__.co_argcount))
+    lengths = [
+        len(state[slot])
+        for slot in gone_over
+        if type(state[slot]) in (list, tuple)
+        or (type(state[slot]) is np.ndarray and state[slot].ndim)
+    ]
+    return ITEM * max(lengths, default=0)
+
+
 def is_awaited(cache: Any, record: CodeRecord) -> bool:
     """Whether such an entry is waited for; it is asked for at the next call that is not plain."""
     if not record.waits_for_whole or not cache.whole_call_after or record.whole_tries:
         return False
-    _ask_after(cache, 1)
+    ask_soon(cache)
     return True
 
 
@@ -193,26 +239,42 @@ def capture(
 
     Calls of another size or type than those for which the last was made come here again.
     """
+    calls, seconds = max(cache.calls - 1, 1), cache.run_ns / 1e9  # this one has not run
+    at_once = measures and record.needs_whole and seconds >= maker.nest_seconds() * calls
+    is_open = record.whole_waiting is None and record.waits_for_whole
+    if measures and is_open and not at_once and seconds < 2 * maker.nest_seconds():
+        if seconds < READ_AFTER or _can_be_read(cache, function, state, record):
+            _wait(cache, record)
+        return
+    _make(maker, cache, function, state, record, measures=measures, at_once=at_once)
+
+
+def _make(
+    maker: NestMaker,
+    cache: Any,
+    function: types.FunctionType,
+    state: tuple[Any, ...],
+    record: CodeRecord,
+    *,
+    measures: bool,
+    at_once: bool,
+) -> None:
+    """Begin to make an entry, or have it run calls from now on, where it is made; `at_once`: calls are that long."""
     if record.whole_waiting is None:
-        due = 2 * maker.nest_seconds()
-        if measures and record.waits_for_whole and cache.run_ns / 1e9 < due:
-            if cache.run_ns / 1e9 < READ_AFTER or _can_be_read(cache, function, state, record):
-                _wait(cache, record)
-            return
         try:
             record.whole_waiting = Waiting(
                 maker,
                 cache.code,
                 function,
                 state,
-                measures=measures,
+                at_once=at_once or not measures,
                 is_never_long=not record.needs_whole,
             )
         except NotNativeError as why:
             _give_up(cache, record, why)
             return
     waiting = record.whole_waiting
-    if not waiting.has_ended(WAY):
+    if not waiting.has_ended(maker.nest_seconds() if at_once else WAY):
         _ask_after(cache, _calls_for(cache, MORE_SECONDS))
         return
     record.whole_waiting = None
@@ -246,7 +308,7 @@ class _Made:
 class Waiting:
     """The entry that will run whole calls of a function, whose frame begins with a state; it keeps no object of that.
 
-    `is_never_long`: long calls run in parts, which have native code of their own.
+    `at_once`: it is waited for. `is_never_long`: long calls run in parts, which have native code of their own.
 
     Raises:
         NotNativeError: there is none.
@@ -260,7 +322,7 @@ class Waiting:
         function: types.FunctionType,
         state: tuple[Any, ...],
         *,
-        measures: bool,
+        at_once: bool,
         is_never_long: bool,
     ) -> None:
         trace, reader, read = _read(code, function, state)
@@ -272,7 +334,7 @@ class Waiting:
         )  # fmt: skip
         self._is_never_long = is_never_long
         self._making = (
-            maker.begin_nest(read.nest) if measures else _Made(maker.compile_nest(read.nest))
+            _Made(maker.compile_nest(read.nest)) if at_once else maker.begin_nest(read.nest)
         )
 
     def has_ended(self, seconds: float) -> bool:

@@ -80,7 +80,7 @@ def _begins(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: i
         cache.whole_call_for |= 1 << cache.magnitude
     elif whole.can_be(cache.code):
         cache.whole_call_for = 1 << cache.magnitude
-        whole.ask_soon(cache, measures=False)
+        whole.ask_soon(cache)
     else:
         return False
     record.before_whole = Before(nanoseconds, trial, cache.magnitude)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -44,3 +47,36 @@ def test_the_commands_say_why_they_run_nothing() -> None:
         )
         is_there = run.returncode == 0
         assert is_there or (run.returncode in (2, 3) and f"gpu-{what}: " in run.stdout)
+
+
+REPORTS = """#!/bin/sh
+echo "$@, no pool: $UFUSE_NO_POOL" >>"$REPORTS"
+case "$*" in *racecheck*) exit 9;; esac
+"""
+
+
+def test_kernels_run_under_the_sanitizer_where_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What a tool of it reports is an error; without it, or without time, its absence is said."""
+    sanitized = runpy.run_path(str(ROOT / ".ci" / "gpu.py"))["sanitized"]
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    later = time.monotonic() + 300
+    assert sanitized({}, later) == 0
+    assert capfd.readouterr().out.count("it is not installed") == 2
+
+    program, log = tmp_path / "bin" / "compute-sanitizer", tmp_path / "log"
+    program.parent.mkdir()
+    program.write_text(REPORTS)
+    program.chmod(0o755)
+    assert sanitized({"REPORTS": str(log)}, later) == 9
+    first, second = log.read_text().splitlines()
+    assert first.startswith("--tool memcheck ")
+    assert second.startswith("--tool racecheck ")
+    assert "test_kinds.py" in first
+    assert first.endswith("no pool: 1")
+    capfd.readouterr()
+
+    assert sanitized({"REPORTS": str(log)}, time.monotonic()) == 0
+    assert capfd.readouterr().out.count("the time is over") == 2

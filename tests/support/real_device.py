@@ -69,7 +69,9 @@ class RealDevice:
 
 
 def real_device() -> RealDevice:
-    """CuPy as it is installed."""
+    """CuPy as it is installed; with UFUSE_NO_POOL each allocation is one of the driver's, of which sanitizers know the end."""
     import cupy  # noqa: PLC0415  only where it is asked for
 
+    if os.environ.get("UFUSE_NO_POOL"):
+        cupy.cuda.set_allocator(None)
     return RealDevice(cupy)

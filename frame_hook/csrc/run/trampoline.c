@@ -16,6 +16,13 @@ enum { LOOP_DECLINES = 64 };
 /* So often in a row an entry for whole calls may decline: each of these calls runs twice. */
 enum { MOST_WHOLE_DECLINED = 256 };
 
+/* Whether the entry for whole calls runs those of the last one's order of magnitude. */
+static bool
+whole_is_for(const CodeCache *cache)
+{
+    return (cache->whole_call_for >> cache->magnitude & 1) != 0;
+}
+
 /*
  * Whether the session is told that an entry declined. One that runs a loop does so at each loop's
  * end: of those every so many, and only while it does hardly anything else.
@@ -36,18 +43,17 @@ entry_tells_declined(Entry *entry)
 
 /*
  * Run a whole call by the entry that is made for that. RUN_DECLINED: there is none, or not for
- * these arguments; then the registers are as they were.
+ * these arguments; then the registers are as they were. `*fits`: as `entry_matches` says.
  */
 static RunOutcome
-take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject **result)
+run_whole(CodeCache *cache, Registers *registers, PyObject **result, int *fits)
 {
     RunOutcome outcome = RUN_DECLINED;
     FrameState *next = NULL;
     Entry *entry = (Entry *)Py_XNewRef(cache->whole_call);
-    bool is_for = entry == NULL || (cache->whole_call_for >> cache->magnitude & 1) != 0;
-    bool runs = entry != NULL && is_for && entry->valid && !loops_run_plainly();
-    int fits = runs ? entry_matches(entry, registers) : 0;
-    if (fits > 0) {
+    bool runs = entry != NULL && whole_is_for(cache) && entry->valid && !loops_run_plainly();
+    *fits = runs ? entry_matches(entry, registers) : 0;
+    if (*fits > 0) {
         entry->hits++;
         outcome = entry_run(entry, registers, result, &next);
         cache->whole_declined = outcome == RUN_DECLINED ? cache->whole_declined + 1 : 0;
@@ -60,11 +66,25 @@ take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject 
             cache->whole_declined = 0;
         }
     }
-    else if (is_for && cache->whole_call_after > 0 && --cache->whole_call_after == 0) {
-        fits = ask_whole(cache, function, registers);
-    }
     Py_XDECREF(entry);
-    return fits < 0 ? RUN_RAISED : outcome;
+    return *fits < 0 ? RUN_RAISED : outcome;
+}
+
+/* The same, after asking for such an entry, where that is due. */
+static RunOutcome
+take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject **result)
+{
+    int fits;
+    bool is_for = cache->whole_call == NULL || whole_is_for(cache);
+    RunOutcome outcome = run_whole(cache, registers, result, &fits);
+    if (fits != 0 || !is_for || cache->whole_call_after <= 0 || --cache->whole_call_after > 0) {
+        return outcome;
+    }
+    registers->contents = NULL; /* Python code runs: it may see the arrays */
+    if (ask_whole(cache, function, registers) < 0) {
+        return RUN_RAISED;
+    }
+    return run_whole(cache, registers, result, &fits);
 }
 
 /* Of what takes sides of branches for granted: runs that show nothing, and what is too many. */
@@ -133,8 +153,12 @@ take_step(CodeCache *cache, Py_ssize_t position, PyObject *function, Registers *
     }
     int found = cache_find(cache, position, registers, &entry);
     if (found == 0 && !cache_given_up(cache, position)) {
+        bool has_whole = cache->whole_call != NULL;
         registers->contents = NULL; /* Python code runs: it may see the arrays */
         found = ask_capture(cache, position, function, registers, &entry);
+        if (found == 0 && position == 0 && !has_whole && cache->whole_call != NULL) {
+            return run_whole(cache, registers, result, &found); /* a first call, which is long */
+        }
         if (found > 0) {
             if (!cache_has(cache, position, entry) && cache_add(cache, position, entry) < 0) {
                 found = -1;
