@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, is_array, kernel_name
-from ufuse.backends.cupy.vectors import BYTES, MOST, PACK
+from ufuse.backends.cupy.vectors import BYTES, MOST, PACK, is_simple
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
@@ -81,15 +81,10 @@ def folds_of(plan: KernelPlan) -> list[Segment]:
     return [segment for segment in plan.segments if segment.kind in KINDS]
 
 
-def takes_packs(dtype: np.dtype) -> bool:
-    """Whether neighbouring elements can be read at once: numbers of C's."""
-    return dtype.kind in "biuf" and dtype.char != "e"
-
-
 def group_of(plan: KernelPlan) -> int:
     """How many neighbouring elements a thread folds one behind the other."""
     arrays = [one.dtype for place, one in enumerate(plan.operands) if is_array(plan, place)]
-    sizes = [dtype.itemsize for dtype in arrays if takes_packs(dtype)]
+    sizes = [dtype.itemsize for dtype in arrays if is_simple(dtype)]
     return max(1, min(MOST, BYTES // min(sizes, default=BYTES)))
 
 
@@ -240,7 +235,7 @@ class TotalWriter(FoldWriter):
         return f"g{place}.at[e]" if self._is_packed(place) else super()._element(place)
 
     def _is_packed(self, place: int) -> bool:
-        return not self.form.axes and takes_packs(self.plan.operands[place].dtype)
+        return not self.form.axes and is_simple(self.plan.operands[place].dtype)
 
     def _loads(self) -> Iterator[str]:
         """Groups that are read at once, or one by one where there are fewer or memory is not aligned."""
@@ -418,7 +413,7 @@ class RowWriter(FoldWriter):
         return f"b{place}[{at}]"
 
     def _is_packed(self, place: int) -> bool:
-        return self.steps[place] == 1 and takes_packs(self.plan.operands[place].dtype)
+        return self.steps[place] == 1 and is_simple(self.plan.operands[place].dtype)
 
     def _pass(self, number: int) -> Iterator[str]:
         """One walk along the row, and what is made of its folds."""
@@ -559,7 +554,7 @@ class RowWriter(FoldWriter):
     def _stores(self) -> Iterator[Store]:
         """The results that have an element for each of the row."""
         for place, result in enumerate(self.plan.results):
-            name, packs = f"w{place}", takes_packs(self.plan.dtype(result.value))
+            name, packs = f"w{place}", is_simple(self.plan.dtype(result.value))
             if result.how[0] == "into":
                 target = result.how[1]
                 step = None if self.steps[target] == 1 else f"c{target}"

@@ -11,12 +11,13 @@ import cupy
 import numpy as np
 
 from ufuse.backends import _launch
-from ufuse.backends.cupy import tiles
+from ufuse.backends.cupy import tiles, turned
 from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.native import argument
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import (
     FAR,
+    TURNED,
     Dialect,
     Form,
     axes_of,
@@ -25,6 +26,7 @@ from ufuse.backends.cupy.text import (
     kernel_text,
 )
 from ufuse.backends.cupy.tiles import WARP, spread_text, tile_of, tile_text
+from ufuse.backends.cupy.turned import rooms_of, turned_columns, turned_text
 from ufuse.backends.cupy.vectors import BYTES, few_of, vector_text
 from ufuse.backends.planning.kernels import KernelPlan
 
@@ -179,7 +181,7 @@ class Kernel:
         operands = tuple(map(self._operand, range(len(self.plan.operands))))
         if self._is_map():
             results, few = tuple(self._results), (self._few, tile_of(self.plan))
-            sizes = *few, TAKES_FEW, tiles.WARPS
+            sizes = *few, TAKES_FEW, tiles.WARPS, rooms_of(self.plan)
             return _launch.Kernel(operands, results, self._map_form, *sizes)
         return _launch.Kernel(operands, len(self._results), self._record)
 
@@ -215,7 +217,7 @@ class Kernel:
             return Record(results, (), ())
         form, threads, rest = self._way(walk, packs)
         places = range(len(self.plan.operands) + len(results))
-        block = tiles.FAR_BLOCK if FAR in form.columns else BLOCK
+        block = tiles.FAR_BLOCK if FAR in form.columns or TURNED in form.columns else BLOCK
         launch = Launch(
             self._form(form, device), min(-(-threads // block), MOST_BLOCKS), min(threads, block),
             (*places, *rest, *self._rows(arrays)),
@@ -240,13 +242,20 @@ class Kernel:
         return walk.form, walk.elements, walk.rest
 
     def _tiled(self, walk: Walk, few: int) -> tuple[Form, int, tuple[Any, ...]]:
-        """That in which threads take several elements of a row."""
+        """That in which threads take several elements of a row, or blocks several rows of a tile."""
         index = np.int64 if walk.wide else np.int32
         *above, length = walk.lengths
         parts, rows = -(-length // (WARP * few)), walk.elements // length
         columns = tiles.columns_of(one[-1] for one in walk.steps)
+        is_far, warps = FAR in columns, 1
+        if is_far and few == turned.FEW and above and above[-1] >= WARP:
+            columns = turned_columns(columns, rooms_of(self.plan), walk.steps) or columns
         rest, count = [length], parts
-        if above and FAR in columns:
+        if TURNED in columns:
+            parts, pieces, warps = -(-length // WARP), -(-above[-1] // WARP), turned.WARPS
+            count = rows // above[-1] * pieces * parts
+            rest += [above[-1], parts, WARP, pieces, *above[1:-1]]
+        elif above and is_far:
             count *= rows
             rest += [above[-1], rows, *above[1:-1]]
         elif above:
@@ -256,7 +265,7 @@ class Kernel:
             rest += [above[-1], parts, deep, pieces, *above[1:-1]]
         rest += [step for one in walk.steps for step in one]
         form = Form(len(walk.lengths), walk.wide, few, columns)
-        return form, count * WARP, tuple(map(index, (count, *rest)))
+        return form, count * warps * WARP, tuple(map(index, (count, *rest)))
 
     def _walked(self, arrays: list[Any]) -> Iterator[Any]:
         """What the kernel steps through."""
@@ -292,7 +301,8 @@ class Kernel:
     def _compiled(self, form: Any) -> Any:
         """The function of a form."""
         written = (
-            tile_text if form.columns
+            turned_text if TURNED in form.columns
+            else tile_text if form.columns
             else kernel_text if form.few == 1
             else spread_text if form.axes else vector_text
         )  # fmt: skip

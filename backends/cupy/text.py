@@ -29,7 +29,8 @@ from ufuse.graph.typing.infer import operand_of
 from ufuse.graph.typing.library import Routine
 from ufuse.graph.typing.library import cupy as library
 
-VARYING, FAR = -1, -2  # of a step: known at the launch only; so is one to another part of memory
+# Of a step: known at the launch only; to another part of memory; of an array that lies along the axis before.
+VARYING, FAR, TURNED = -1, -2, -3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Form:
     """How a kernel walks: over `axes` axes, or (0) elements that lie alike in all arrays; `wide`: 64-bit indices.
 
     `few`: how many elements a thread takes at once (vectors.py); with `columns` of a row (tiles.py): the step along it
-    of each array that is walked over if it is 0 or 1, else VARYING or FAR.
+    of each array that is walked over if it is 0 or 1, else VARYING or FAR; TURNED where a kernel of turned.py reads it.
     """
 
     axes: int

@@ -19,15 +19,18 @@ PACK = """\
 template<typename T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) ufuse_pack { T at[N]; };"""
 
 
+def is_simple(dtype: np.dtype) -> bool:
+    """Whether elements are numbers of C's."""
+    return dtype.kind in "biuf" and dtype.char != "e"
+
+
 def few_of(plan: KernelPlan) -> int:
     """How many elements a thread takes at once; 1 where that gains nothing, or the types are no numbers of C's."""
     dtypes = [one.dtype for place, one in enumerate(plan.operands) if is_array(plan, place)]
     dtypes += [plan.dtype(result.value) for result in plan.results]
     if any(one.table for one in plan.operands):
         return 1  # places are anywhere
-    if len(plan.segments) > MOST_SEGMENTS or any(
-        one.kind not in "biuf" or one.char == "e" for one in dtypes
-    ):
+    if len(plan.segments) > MOST_SEGMENTS or not all(map(is_simple, dtypes)):
         return 1
     return max(1, min(BYTES // min(one.itemsize for one in dtypes), MOST))
 

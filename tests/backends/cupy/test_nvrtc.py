@@ -92,6 +92,29 @@ def test_reductions_are_compiled_by_nvrtc(host: Host, compiler: nvrtc.Compiler) 
     on_every_architecture(compiler, texts, each=1)
 
 
+def turned(x: Any, y: Any) -> Any:
+    """Arrays that lie along other axes."""
+    return x + y.T * 2, x - y.T
+
+
+@pytest.mark.parametrize("dtype", "bfd")
+def test_turned_arrays_are_compiled_by_nvrtc(
+    host: Host, machine_code: Callable[..., Counter[str]], compiler: nvrtc.Compiler, dtype: str
+) -> None:
+    """Through shared memory, and with nothing kept in local memory."""
+    with_headers(compiler)
+    x, y = (
+        host.cupy.asarray(RNG.integers(0, 9, shape), dtype) for shape in ((300, 257), (257, 300))
+    )
+    texts = [one for one in texts_of(host, [(turned, (x, y))]) if "__shared__" in one.source]
+    assert texts
+    on_every_architecture(compiler, texts, each=len(nvrtc.ARCHITECTURES))
+    for text in texts:
+        code = machine_code(text)
+        assert any(name.startswith("LDS") for name in code)
+        assert not any(name.startswith(("LDL", "STL")) for name in code)
+
+
 def test_every_kind_is_compiled_by_nvrtc(host: Host, compiler: nvrtc.Compiler) -> None:
     """With CuPy's own headers, for each of the architectures."""
     with_headers(compiler)

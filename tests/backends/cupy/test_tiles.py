@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ SHAPES = (
     *((4, length) for length in LENGTHS),
     (67, 65),
     (129, 130),
+    (35, 257),
 )  # many rows are in blocks together
 
 
@@ -36,8 +38,8 @@ def _takes_few(host: Host, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
 
 def tiles(host: Host, function: Callable[..., Any]) -> list[str]:
     """The kernels of a function in which threads take elements of rows."""
-    name = f" ufuse_{function.__name__}("
-    found = [text.source for text in host.compiler.texts.values() if name in text.source]
+    name = re.compile(rf"\sufuse_{function.__name__}\(")
+    found = [text.source for text in host.compiler.texts.values() if name.search(text.source)]
     return [source for source in found if "tile <" in source]
 
 
@@ -68,6 +70,13 @@ LAYOUTS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
     "strides": lambda x, y: (x[::2], y[::-2]),
     "every second": lambda x, y: (x[:, : x.shape[1] // 2 * 2 : 2], y[:, 1::2]),
     "turned": lambda x, y: (x, y.reshape(y.shape[::-1]).T),
+    "both turned": lambda x, y: (x, y.T.copy().T + y.T.copy().T[:1].copy()),
+    "parts turned": lambda x, y: (x[1:, :-3], y.T.copy().T[:-1, 3:]),
+    "all but one": lambda x, y: (x.T, y.T.copy()),
+    "turned behind an axis": lambda x, y: (
+        x[None].repeat(3, 0),
+        y.T.copy()[None].repeat(3, 0).transpose(0, 2, 1),
+    ),
     "three axes": lambda x, y: (x[:, None, :], y[:3, 1:][:, :1]),
     "four axes": lambda x, y: (x[:4].reshape(2, 1, 2, -1), y[:2].reshape(1, 2, 1, -1)),
     "not aligned": lambda x, y: (x.ravel()[1:], y.ravel()[:-1]),
@@ -94,6 +103,37 @@ def test_layouts(host: Host, name: str, dtype: str) -> None:
     assert compiled.stats.hits
     assert not compiled.breaks + written.breaks
     assert tiles(host, mixed)
+
+
+@pytest.mark.parametrize("dtype", "bhfdeD")
+def test_turned_arrays(host: Host, dtype: str) -> None:
+    """Blocks read tiles of them; not of too many, of what is written, and of what is no number of C's."""
+    cp = host.cupy
+
+    def turned_sums(x: Any, y: Any, z: Any) -> Any:
+        return x + y.T, cp.maximum(x * y.T, z.T), x.T.copy() * y
+
+    def turned_stores(x: Any, y: Any) -> Any:
+        z = x.T
+        z += y
+        return z
+
+    compiled, stored = ufuse.compile(turned_sums), ufuse.compile(turned_stores)
+    for rows, columns in ((128, 32), (129, 33), (300, 130)):
+        x, w = (numbers(host, (columns, rows), dtype) for _ in range(2))
+        y, z = (numbers(host, (rows, columns), dtype) for _ in range(2))
+        compiled(x, y, z)
+        stored(w.copy(), y)
+        for order in ORDERS:
+            with host.driver.running(order):
+                for given in ((x, y, z), (x[:, 1:], y[1:], z[1:]), (x[1:], y[:, 1:], z[:, 1:])):
+                    assert all(map(same, compiled(*given), turned_sums(*given))), (rows, order)
+                assert same(stored(w.copy(), y), turned_stores(w.copy(), y)), (rows, order)
+    assert not compiled.breaks + stored.breaks
+    found = tiles(host, turned_sums)
+    assert dtype in "eD" or any("__shared__" in source for source in found)
+    assert not any(f"__shared__ {name}" in one for one in found for name in ("complex", "float16"))
+    assert not any("__shared__" in source for source in tiles(host, turned_stores))
 
 
 def test_places_and_counted_axes(host: Host) -> None:

@@ -146,17 +146,42 @@ read_results(Kernel *self, PyObject *given)
     return 0;
 }
 
+/* The bytes that each array takes when it is turned; NULL: none is. */
+static int
+read_rooms(Kernel *self, PyObject *given)
+{
+    self->room = PyMem_Calloc((size_t)self->arrays, sizeof(Py_ssize_t));
+    if (self->room == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (given != NULL && PyTuple_GET_SIZE(given) != self->arrays) {
+        PyErr_Format(PyExc_ValueError, "no rooms of %d arrays: %R", self->arrays, given);
+        return -1;
+    }
+    for (int i = 0; given != NULL && i < self->arrays; i++) {
+        self->room[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(given, i));
+        if (self->room[i] < 0) {
+            if (!PyErr_Occurred()) {
+                PyErr_Format(PyExc_ValueError, "no room: %zd", self->room[i]);
+            }
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static PyObject *
 kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"operands", "results",   "maker", "few",
-                            "tile",     "takes_few", "warps", NULL};
-    PyObject *operands, *results, *maker;
+    static char *names[] = {"operands",  "results", "maker", "few", "tile",
+                            "takes_few", "warps",   "rooms", NULL};
+    PyObject *operands, *results, *maker, *rooms = NULL;
     int few = 1, tile = 1;
     Py_ssize_t takes_few = 0, warps = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|iinn:Kernel", names, &PyTuple_Type,
-                                     &operands, &results, &maker, &few, &tile, &takes_few,
-                                     &warps)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|iinnO!:Kernel", names, &PyTuple_Type,
+                                     &operands, &results, &maker, &few, &tile, &takes_few, &warps,
+                                     &PyTuple_Type, &rooms)) {
         return NULL;
     }
     if (warps < 1) {
@@ -174,7 +199,8 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->tile = tile;
     self->takes_few = takes_few;
     self->warps = warps;
-    if (read_operands(self, operands) < 0 || read_results(self, results) < 0) {
+    if (read_operands(self, operands) < 0 || read_results(self, results) < 0 ||
+        read_rooms(self, rooms) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -221,6 +247,7 @@ kernel_dealloc(Kernel *self)
         record_release(self->record[i]);
     }
     PyMem_Free(self->operand);
+    PyMem_Free(self->room);
     PyMem_Free(self->dtype);
     PyMem_Free(self->form);
     PyMem_Free(self->record);
@@ -230,7 +257,7 @@ kernel_dealloc(Kernel *self)
 
 static PyType_Slot kernel_slots[] = {
     {Py_tp_doc,
-     "Kernel(operands, results, maker, few=1, tile=1, takes_few=0, warps=1)\n--\n\n"
+     "Kernel(operands, results, maker, few=1, tile=1, takes_few=0, warps=1, rooms=None)\n--\n\n"
      "Operands are ('array', itemsize), ('number', dtype) or ('known', bytes); of a map also "
      "('table', (itemsize, axes)),\nan array that elements are picked from, and ('axis', (axis, "
      "behind)), along which it counts. A map has the dtypes "
@@ -238,7 +265,9 @@ static PyType_Slot kernel_slots[] = {
      "address as `ptr`: of `takes_few` elements and more threads take `few` at once, or `tile` of "
      "a "
      "row, along which arrays step as `columns` say,\nand of more than `warps` of them one goes "
-     "down several rows. Others have how many results there are,\nand "
+     "down several rows; of arrays that are far apart along that and neighbours along the axis "
+     "before, blocks read tiles\nfirst, for which each needs as many bytes as `rooms` say. "
+     "Others have how many results there are,\nand "
      "maker(arrays, device) gives a record: "
      "((shape, dtype), ...), sizes of temporaries, and launches of\n(owner, address, blocks, "
      "threads, arguments), each argument a place among operands, results and temporaries, or "

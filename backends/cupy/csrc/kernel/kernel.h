@@ -78,7 +78,8 @@ typedef struct {
 
 /*
  * How a map's threads walk: each takes `few` elements at once, or, with `columns`, of a row.
- * Columns say of each array which step it has along that, in two bits, and of none is 0.
+ * Columns say of each array which step it has along that, in two bits, and of none is 0; one bit
+ * more says that those which are far are read as turned.py does.
  */
 typedef struct {
     int axes, few;
@@ -111,6 +112,7 @@ typedef struct {
     int few, tile;        /* elements that a thread takes at once, or of a row, of at least */
     Py_ssize_t takes_few; /* so many in all */
     Py_ssize_t warps;     /* more than so many go down several rows */
+    Py_ssize_t *room;     /* by array: the bytes that it takes when it is turned; 0: it is not so */
     int forms;
     MapForm *form;
     Record **record; /* by hash, or NULL */

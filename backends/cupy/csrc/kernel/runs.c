@@ -3,7 +3,8 @@
 
 enum { BLOCK = 128, MOST_BLOCKS = 2147483647, LOAD = 16, WARP = 32 };
 
-enum { FAR_BLOCK = 256, DEEP = 4, NEAR = 8 }; /* as tiles.py has them */
+enum { FAR_BLOCK = 256, DEEP = 4, NEAR = 8 };  /* as tiles.py has them */
+enum { FEW_TURNED = 4, MOST_ROOM = 17 << 10 }; /* as turned.py does */
 
 /* As a view: an array of `length` elements, each of which is where it is, and of axes behind. */
 static DeviceView
@@ -191,7 +192,7 @@ column_of(Py_ssize_t step)
     return step >= -NEAR && step <= NEAR ? COLUMN_NEAR : COLUMN_FAR;
 }
 
-static const uint64_t HAS_COLUMNS = (uint64_t)1 << 63;
+static const uint64_t HAS_COLUMNS = (uint64_t)1 << 63, IS_TURNED = (uint64_t)1 << 62;
 
 static uint64_t
 columns_of(const Walk *walk, int arrays, bool *is_far)
@@ -211,11 +212,34 @@ typedef struct {
     Form form;
     int block; /* threads of one */
     Py_ssize_t threads;
+    Py_ssize_t tiles;  /* of a warp each, or of a block where arrays are turned */
     Py_ssize_t parts;  /* of a row, each for one warp */
     Py_ssize_t down;   /* where rows are far apart: how many there are, and each warp has one */
     Py_ssize_t deep;   /* else, rows that a warp goes down */
     Py_ssize_t pieces; /* and how many such there are along the axis of rows */
 } Way;
+
+/* What `turned_columns` of turned.py says: whether all that is far along a row is turned. */
+static bool
+is_turned(const Kernel *self, const Walk *walk, int few)
+{
+    int last = last_axis(walk);
+    Py_ssize_t room = 0;
+    if (few != FEW_TURNED || last < 1 || walk->lengths[last - 1] < WARP) {
+        return false;
+    }
+    for (int i = 0; i < self->arrays; i++) {
+        const Py_ssize_t *steps = &walk->steps[i * MOST_AXES];
+        if (column_of(steps[last]) != COLUMN_FAR) {
+            continue;
+        }
+        if (self->room[i] == 0 || steps[last - 1] != 1) {
+            return false;
+        }
+        room += self->room[i];
+    }
+    return room <= MOST_ROOM;
+}
 
 /* What `Kernel._tiled` of launch.py says, in C: threads take `few` elements of rows. */
 static void
@@ -228,17 +252,27 @@ put_rows(const Kernel *self, const Walk *walk, int few, Way *way)
     way->form = (Form){.axes = axes, .few = few, .wide = walk->wide, .columns = columns};
     way->block = is_far ? FAR_BLOCK : BLOCK;
     way->parts = length / (few * WARP) + (length % (few * WARP) != 0);
-    Py_ssize_t tiles = rows * way->parts;
-    if (axes > 1 && is_far) {
+    way->tiles = rows * way->parts;
+    way->threads = way->tiles * WARP;
+    if (is_far && is_turned(self, walk, few)) {
+        Py_ssize_t height = walk->lengths[axes - 2];
+        way->form.columns |= IS_TURNED;
+        way->parts = (length - 1) / WARP + 1;
+        way->deep = WARP;
+        way->pieces = (height - 1) / WARP + 1;
+        way->tiles = rows / height * way->pieces * way->parts;
+        way->threads = way->tiles * FAR_BLOCK;
+    }
+    else if (axes > 1 && is_far) {
         way->down = rows;
     }
     else if (axes > 1) {
-        Py_ssize_t height = walk->lengths[axes - 2], deep = tiles / self->warps;
+        Py_ssize_t height = walk->lengths[axes - 2], deep = way->tiles / self->warps;
         way->deep = deep < 1 ? 1 : deep > DEEP ? DEEP : deep;
         way->pieces = height / way->deep + (height % way->deep != 0);
-        tiles = rows / height * way->pieces * way->parts;
+        way->tiles = rows / height * way->pieces * way->parts;
+        way->threads = way->tiles * WARP;
     }
-    way->threads = tiles * WARP;
 }
 
 /* What `Kernel._way` of launch.py says, in C. */
@@ -272,7 +306,7 @@ way_of(const Kernel *self, const Walk *walk, const Cell *cells)
     return way;
 }
 
-/* The columns of a form as a tuple of steps, -1 and -2 for those that vary. */
+/* The columns of a form as a tuple of steps, -1 to -3 for those that vary. */
 static PyObject *
 columns_as_tuple(uint64_t columns, int arrays)
 {
@@ -281,6 +315,7 @@ columns_as_tuple(uint64_t columns, int arrays)
     for (int i = 0; i < count; i++) {
         Column column = (Column)(columns >> (COLUMN_BITS * i) & 3);
         steps[i] = column > COLUMN_ONE ? COLUMN_ONE - (Py_ssize_t)column : (Py_ssize_t)column;
+        steps[i] -= column == COLUMN_FAR && (columns & IS_TURNED) != 0;
     }
     return numbers_as_tuple(steps, count);
 }
@@ -351,7 +386,7 @@ put_walk(const Walk *walk, const Way *way, int arrays, Cell *cells)
     int count = 0, axes = way->form.axes, counted = axes;
     if (way->form.columns != 0) {
         const Py_ssize_t *length = &walk->lengths[axes - 1];
-        put_index(&cells[count++], way->threads / WARP, walk->wide);
+        put_index(&cells[count++], way->tiles, walk->wide);
         put_index(&cells[count++], length[0], walk->wide);
         if (axes > 1) {
             put_index(&cells[count++], length[-1], walk->wide);
