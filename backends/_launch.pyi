@@ -23,6 +23,7 @@ class Kernel:
         tile: int = 1,
         takes_few: int = 0,
         warps: int = 1,
+        rooms: tuple[int, ...] = ...,
     ) -> Kernel: ...
 
 @final

@@ -350,17 +350,20 @@ class Session:
                 self.record(code).usual[one.position] = None
         self.journal.note_given_up(cache.code, position)
 
-    def whole_call(self, cache: Any, function: FunctionType, state: tuple[Any, ...]) -> None:
-        """Have an entry run whole calls of a function that has loops with native code, or may be faster so."""
+    def whole_call(self, cache: Any, function: FunctionType, state: tuple[Any, ...]) -> bool:
+        """Have an entry run whole calls of a function that has loops with native code, or may be faster so.
+
+        Whether this very call is to run so, as it is long.
+        """
         record = self.record(cache.code)
         if self.loops is None:
-            return
+            return False
         is_plain = record.needs_whole or whole_trial.is_plain(function, state)
         if record.before_whole is not None and not is_plain:
             record.why_not_whole = "what it uses may be code of the program's"
-            return
+            return False
         measures = self._is_bounded
-        whole.capture(self.loops.maker, cache, function, state, record, measures=measures)
+        return whole.capture(self.loops.maker, cache, function, state, record, measures=measures)
 
     @property
     def _is_bounded(self) -> bool:

@@ -105,7 +105,8 @@ FOLDS = ("add", "multiply", "maximum", "minimum", "logical_or", "logical_and")
 DOTS = ("dot", "matmul")
 PRODUCTS = (*DOTS, "solve", "inv")  # and what `matmul` is: also `np.linalg`'s
 POSITIONS = ("argmax", "argmin")
-# What `draw` gives, by the name of the generator's method: the types of its inputs, and of its result.
+# What `draw` gives, by the name of the generator's method: the types of its inputs, and of its result. Python's
+# generators give those of `random`, `below` and `gauss` only.
 DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "random": ((), F64),
     "standard_normal": ((), F64),
@@ -115,6 +116,8 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "exponential": ((F64,), F64),
     "integers": ((I64, I64), I64),  # the least and the greatest
     "masked_integers": ((I64, I64), I64),  # as a RandomState draws them
+    "below": ((I64,), I64),  # one that is less, and not negative; what it is less than is positive
+    "gauss": ((), F64),  # as `random.Random.gauss` does, with a mean of 0 and a deviation of 1
 }
 WRITERS = frozenset(
     "store append map reduce matmul take put scan nonzero sort draws".split()
@@ -387,9 +390,10 @@ class ResultSlot:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorSlot:
-    """A generator of random numbers of NumPy, or a RandomState, from which instructions draw."""
+    """A Generator or RandomState of NumPy's, or a `random.Random` of Python's, from which instructions draw."""
 
     name: str
+    is_python: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -612,7 +616,9 @@ def _described(slot: Slot) -> str:
         case ResultSlot():
             return f"{name}: {' or '.join(slot.kinds)}, given back"
         case GeneratorSlot():
-            return f"{name}: a generator of random numbers"
+            return (
+                f"{name}: a generator of {'Python' if slot.is_python else 'NumPy'}'s random numbers"
+            )
         case ObjectSlot():
             return f"{name}: an object"
         case MemberSlot():

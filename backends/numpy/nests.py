@@ -224,7 +224,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
                 slot.is_viewed,
             )
         case GeneratorSlot():
-            return ("generator",)
+            return "generator", slot.is_python
         case ObjectSlot():
             return ("object",)
         case NumberSlot():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterable
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -298,7 +298,7 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         value = vars(value).get(name)
     if not callable(value) or isinstance(value, FunctionType | np.ufunc | type):
         return None
-    if isinstance(value, MethodType) and draws.is_of_module(value):
+    if type(value) in draws.METHOD_TYPES and draws.module_of(value) is not None:
         return None
     if isinstance(value, CALLABLE):
         counts = range(1, MOST_ARGUMENTS + 1)

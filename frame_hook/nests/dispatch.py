@@ -86,7 +86,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
             raise NotNativeError("the method append of what is no list is not compiled yet")
         return Method(owner, name)
     if isinstance(owner, Generator):
-        return Generating(owner, name)
+        return draws.method(reader.outside, owner, name)
     if isinstance(owner, Thing | Member):
         return fields.attribute(reader, owner, name)
     if isinstance(owner, Entries) or (
@@ -186,7 +186,7 @@ def call(
         extremes.push_best(reader, value, numbers, after)
     elif (rule := functions.rule_of(value, len(arguments))) is not None:
         reader.stack.append(rule(out, *arguments))
-    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items):
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items | Listed):
         reader.stack.append(Known(len(arguments[0].items)))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Text):
         reader.stack.append(reader.length(reader.outside.as_characters(arguments[0]).holder, 0))

@@ -1,22 +1,29 @@
-"""Random numbers: methods of a generator of NumPy that give one number, or an array of them."""
+"""Random numbers: methods of a generator of NumPy that give one number, or an array of them, and of one of Python's.
+
+Of `random.Random` what draws bits is drawn by a nest; its other methods are Python code, which is read like any other.
+"""
 
 from __future__ import annotations
 
+import _random
+import random
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import elementwise, making
+from ufuse.frame_hook.nests import arithmetic, elementwise, making
 from ufuse.frame_hook.nests.conversions import as_f64, as_i64, doubt_not_finite, number
 from ufuse.frame_hook.nests.values import (
     FLOAT,
     INT,
     NP_INT,
+    Bound,
     Generating,
+    Generator,
     Item,
     Items,
     Known,
@@ -24,10 +31,12 @@ from ufuse.frame_hook.nests.values import (
     Number,
     NumberKind,
 )
+from ufuse.frame_hook.objects.classes import class_member
 from ufuse.graph.nest import DRAWS, F64, I1, I64, Value, View
 from ufuse.graph.semantics.nest_reference import bit_generator_of
 
 if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.outside import Outside
     from ufuse.frame_hook.nests.reader import Reader
 
 
@@ -46,18 +55,49 @@ class _Method:
     takes_lengths: bool = False
 
 
-def why_not_followed(generator: np.random.Generator | np.random.RandomState) -> str | None:
+def why_not_followed(
+    generator: np.random.Generator | np.random.RandomState | random.Random,
+) -> str | None:
     """Why nothing is drawn from a generator in a nest."""
+    if type(generator) is random.Random:
+        return None
     kind = type(bit_generator_of(generator))
     if kind not in (np.random.PCG64, np.random.MT19937):  # whose state can be saved
         return f"calls of a generator by {kind.__name__} are not compiled yet"
     return None
 
 
-def is_of_module(method: types.MethodType) -> bool:
-    """Whether a method is a function of `np.random` that is followed."""
-    own = getattr(sys.modules.get("numpy.random.mtrand"), "_rand", ABSENT)
-    return method.__self__ is own and method.__name__ in LEGACY_METHODS
+def module_of(
+    method: types.MethodType | types.BuiltinMethodType,
+) -> tuple[types.ModuleType, str] | None:
+    """Where the generator lies of which a function of `np.random` or `random` is a method; None for others."""
+    module = sys.modules.get("numpy.random.mtrand")
+    if method.__self__ is getattr(module, "_rand", ABSENT) and method.__name__ in LEGACY_METHODS:
+        assert module is not None
+        return module, "_rand"
+    return (random, "_inst") if method.__self__ is getattr(random, "_inst", ABSENT) else None
+
+
+def method(outside: Outside, owner: Generator, name: str) -> Generating | Bound:
+    """A method of a generator; of one of Python's it is the class's own."""
+    if owner.type is not random.Random:
+        return Generating(owner, name)
+    on_class = _of_random(outside, owner, name)
+    if name in DRAWN:
+        if all(_of_random(outside, owner, one) is DRAWN[one] for one in NEEDED[name]):
+            return Generating(owner, name)
+    elif type(on_class) is types.FunctionType:
+        return Bound(on_class, owner)
+    raise NotNativeError(f"calls of the method {name} are not compiled yet")
+
+
+def _of_random(outside: Outside, owner: Generator, name: str) -> Any:
+    """What `random.Random` has under a name, guarded; no instance has it."""
+    found, symbol = class_member(outside.trace, random.Random, name)
+    outside.trace.guards.check("INSTANCE_LACKS", owner.source, name)
+    if type(found) is types.FunctionType:
+        outside.item(symbol)
+    return found
 
 
 def called(
@@ -67,13 +107,14 @@ def called(
     keywords: Mapping[str, Item],
 ) -> Item:
     """The number, or the array, that a method of a generator gives."""
-    methods = LEGACY_METHODS if method.owner.is_legacy else METHODS
-    found = methods.get(method.name)
+    is_python = method.owner.type is random.Random
+    of_numpy = LEGACY_METHODS if method.owner.type is np.random.RandomState else METHODS
+    found = (PYTHON_METHODS if is_python else of_numpy).get(method.name)
     if found is None:
         raise NotNativeError(f"calls of the method {method.name} are not compiled yet")
     if found.takes_lengths and arguments:
         arguments = [Items(tuple(arguments))]
-    parameters = dict(found.parameters) | {"size": NOTHING}
+    parameters = dict(found.parameters) | ({} if is_python else {"size": NOTHING})
     names = list(parameters)
     if len(arguments) > len(names) or not keywords.keys() <= parameters.keys():
         raise NotNativeError(f"calls of the method {method.name} with other arguments")
@@ -82,7 +123,7 @@ def called(
     )
     if len(arguments) + len(keywords) > len(names) or None in given.values():
         raise NotNativeError(f"calls of the method {method.name} without its arguments")
-    size = given.pop("size")
+    size = given.pop("size", NOTHING)
     assert size is not None
     return found.draw(_Draw(reader, reader.drawn_from(method), size), *given.values())
 
@@ -168,6 +209,52 @@ def _legacy_integers(draw: _Draw, low: Item, high: Item) -> Item:
     return draw("masked_integers", INT, *_limits(draw, low, high))
 
 
+def _below(draw: _Draw, count: Item) -> Item:
+    """An int of Python that is less."""
+    out, number_ = draw.reader.out, number(draw.reader.out, count)
+    if number_.type != INT:
+        raise NotNativeError("calls of the method _randbelow with other numbers")
+    return draw("below", INT, _positive(draw, as_i64(out, number_)))
+
+
+def _gauss(draw: _Draw, mean: Item, deviation: Item) -> Item:
+    out = draw.reader.out
+    return arithmetic.binary(
+        out, "+", mean, arithmetic.binary(out, "*", draw("gauss", FLOAT), deviation)
+    )
+
+
+def _positive(draw: _Draw, value: Value) -> Value:
+    out = draw.reader.out
+    out.doubt_if(out.op("not", I1, out.op("igt", I1, value, out.constant(I64, 0))))
+    return value
+
+
+def _from_range(draw: _Draw, start: Item, stop: Item, step: Item) -> Item:
+    """`randrange` with a step of one."""
+    out = draw.reader.out
+    if isinstance(stop, Known) and stop.value is None:
+        start, stop = Known(0), start
+    limits = [number(out, one) for one in (start, stop)]
+    if any(one.type not in (INT, NP_INT) for one in limits) or step != Known(1):
+        raise NotNativeError("calls of the method randrange with other numbers")
+    least, beyond = (_near(draw, as_i64(out, one)) for one in limits)
+    found = draw("below", INT, _positive(draw, out.op("sub", I64, beyond, least)))
+    assert isinstance(found, Number)
+    return Number(INT, out.op("add", I64, least, found.value))
+
+
+def _near(draw: _Draw, value: Value) -> Value:
+    """A number of which differences are numbers of 64 bits, too."""
+    out = draw.reader.out
+    known = out.known(value)
+    if known is None or not -FAR < known < FAR:
+        out.doubt_if(out.op("ilt", I1, value, out.constant(I64, -FAR)))
+        out.doubt_if(out.op("igt", I1, value, out.constant(I64, FAR)))
+    return value
+
+
+FAR = 2**62
 NOTHING, ZERO, ONE = Known(None), Known(0.0), Known(1.0)
 METHODS = {
     "random": _plain("random"),
@@ -186,3 +273,25 @@ LEGACY_METHODS = {
     "uniform": METHODS["uniform"],
     "randint": _Method({"low": None, "high": Known(None)}, _legacy_integers),
 }
+PYTHON_METHODS = {
+    "random": _plain("random"),
+    "_randbelow": _Method({"n": None}, _below),
+    "gauss": _Method({"mu": ZERO, "sigma": ONE}, _gauss),
+    "randrange": _Method({"start": None, "stop": NOTHING, "step": Known(1)}, _from_range),
+}
+# What these are on the class, and which others they need.
+DRAWN = {
+    "random": vars(_random.Random)["random"],
+    "getrandbits": vars(_random.Random)["getrandbits"],
+    "_randbelow": random.Random._randbelow_with_getrandbits,  # type: ignore[attr-defined]
+    "randrange": random.Random.randrange,
+    "gauss": random.Random.gauss,
+}
+NEEDED = {
+    "random": ("random",),
+    "getrandbits": (),
+    "_randbelow": ("_randbelow", "getrandbits"),
+    "randrange": ("randrange", "_randbelow", "getrandbits"),
+    "gauss": ("gauss", "random"),
+}
+METHOD_TYPES = (types.MethodType, types.BuiltinMethodType)

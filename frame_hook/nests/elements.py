@@ -68,7 +68,7 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
     if isinstance(container, Numbers | OtherList):
         container = lists.settled(reader, container)
         return _loaded(reader, container.holder, (views.index(reader, key),))
-    if isinstance(container, Listed) and isinstance(key, Known) and type(key.value) is int:
+    if isinstance(container, Listed) and isinstance(key, Number | Known):
         return element(reader, Items(container.items), key)
     if isinstance(container, MadeList):
         container = made_lists.settled(container)

@@ -30,7 +30,6 @@ from ufuse.graph.nest import (
     MARKS,
     OBJECTS,
     ArraySlot,
-    GeneratorSlot,
     Nest,
     NumberSlot,
     ObjectSlot,
@@ -98,7 +97,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     ]
     made = len(reader.made) + len(reader.made_members)
     registers = [*own, *drawn, *beside, *bound_registers[:1] * made, *iterators]
-    slots += (GeneratorSlot(reader.outside.generators[one]) for one in drawn)
+    slots += (reader.outside.generators[one] for one in drawn)
     slots += (ObjectSlot(f"object{i}") for i in range(len(beside)))
     slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in reader.made.items())
     slots += (

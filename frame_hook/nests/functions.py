@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -108,6 +109,13 @@ def _is_instance(code: Code, item: Item, kinds: Item) -> Item:
 
 
 # math -------------------------------------------------------------------------------------------------------------
+
+
+def _index(code: Code, item: Item) -> Item:
+    one = number(code, item)
+    if one.type not in (INT, NP_INT):
+        raise NotNativeError("calls of index with other numbers")
+    return Number(INT, as_i64(code, one))
 
 
 def _log_to_base(code: Code, item: Item, base: Item) -> Item:
@@ -261,6 +269,7 @@ WHOLE: dict[str, Callable[..., Value]] = {
 # fmt: off
 RULES: dict[tuple[Any, int], Rule] = {  # with so many arguments
     (float, 1): _float_of_text, (isinstance, 2): _is_instance,
+    (operator.index, 1): _index,
     (builtins.divmod, 2): _divmod, (builtins.pow, 2): _pow, (math.pow, 2): arithmetic.FUNCTIONS[math.pow, 2],
     (builtins.round, 2): _round_decimals, (np.round, 1): _np_round, (np.round, 2): _np_round,
     (np.clip, 3): _clip,

@@ -110,7 +110,7 @@ class Holders:
         """The slot of the generator from which a method draws."""
         register = method.owner.register
         self.drawn.add(register)
-        return self.outside.generators[register]
+        return self.outside.generators[register].name
 
     def writes(self, holder: Holder) -> None:
         """An array is written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +17,6 @@ from ufuse.frame_hook.nests.values import (
     ArrayKind,
     EitherKind,
     Entries,
-    Generating,
     Generator,
     Item,
     Items,
@@ -48,6 +48,7 @@ from ufuse.frame_hook.trace.symbols import (
     Unread,
 )
 from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.nest import GeneratorSlot
 from ufuse.graph.semantics.nest_reference import is_generator
 
 MOST_TUPLE_ITEMS = 1000  # each is guarded for itself
@@ -66,7 +67,7 @@ class Outside:
         self.sequences: dict[int, Sequence[object]] = {}  # these, and other lists that may grow
         self.walked: dict[int, str] = {}  # the iterators that go over some of these
         self.numbers_around: dict[int, tuple[str, NumberKind]] = {}  # by register
-        self.generators: dict[int, str] = {}  # their names, by register
+        self.generators: dict[int, GeneratorSlot] = {}  # by register
         self._tuple_items = 0  # that were read one by one
         self._written_cells: list[symbols.Cell] = []  # of the frame, that the loop writes
         self._iterators: list[tuple[Source, object]] = []  # of the outermost loop
@@ -305,26 +306,27 @@ class Outside:
         self.arrays[kind.slot] = source, value
         return kind
 
-    def _generator(
-        self, source: Source, value: np.random.Generator | np.random.RandomState
-    ) -> Generator:
+    def _generator(self, source: Source, value: Any) -> Generator:
         """One from which numbers are drawn: any other of its type may take its place."""
         if why := draws.why_not_followed(value):
             raise NotNativeError(why)
         self.trace.guards.check("TYPE", source, type(value))
-        is_known = source.text in self.generators.values()
+        is_known = source.text in [one.name for one in self.generators.values()]
         name = f"{source.text}@{source.register}" if is_known else source.text
-        self.generators.setdefault(source.register, name)
-        return Generator(source.register, type(value) is np.random.RandomState)
+        is_python = type(value) is random.Random
+        self.generators.setdefault(source.register, GeneratorSlot(name, is_python))
+        return Generator(source.register, type(value), source)
 
-    def _method_of_module(self, source: Source, method: types.MethodType) -> Generating | None:
-        """A function of `np.random`, which is a method of its own RandomState."""
-        if not draws.is_of_module(method):
+    def _method_of_module(self, source: Source, method: Any) -> Item | None:
+        """A function of `np.random` or `random`, which is a method of its own generator."""
+        owned = draws.module_of(method)
+        if owned is None:
             return None
         self.trace.guards.check("IDENTITY", source, method)
-        module = np.random.mtrand
-        owner = self.item(self.trace.module_attribute(module, "_rand", "np.random.mtrand"))
-        return Generating(owner, method.__name__) if isinstance(owner, Generator) else None
+        module, name = owned
+        text = f"{module.__name__}.{name}".replace("numpy", "np")
+        owner = self.item(self.trace.module_attribute(module, name, text))
+        return draws.method(self, owner, method.__name__) if isinstance(owner, Generator) else None
 
     def iterated(self, source: Source, iterator: object) -> tuple[Source, Any]:
         """What an iterator of the frame goes over."""
@@ -378,7 +380,7 @@ class Outside:
             return self.objects_of(symbol.source, symbol.value)
         if isinstance(symbol, Unread) and is_generator(symbol.value):
             return self._generator(symbol.source, symbol.value)
-        if isinstance(symbol, Unread) and type(symbol.value) is types.MethodType:
+        if isinstance(symbol, Unread) and type(symbol.value) in draws.METHOD_TYPES:
             method = self._method_of_module(symbol.source, symbol.value)
             if method is not None:
                 return method

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.trace.symbols import Symbol
+from ufuse.frame_hook.trace.symbols import Source, Symbol
 from ufuse.graph.nest import INTEGERS, KINDS, MAP_AXES, REALS, Value
 
 
@@ -294,7 +294,7 @@ class Bound:
     """A method of an object, which is a function of its class."""
 
     function: types.FunctionType
-    owner: Thing | Member
+    owner: Thing | Member | Generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,10 +307,11 @@ class BoundKind:
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A generator of random numbers, by the register that it lies in; `is_legacy`: a RandomState."""
+    """A generator of random numbers, NumPy's or Python's, by the register that it lies in."""
 
     register: int
-    is_legacy: bool
+    type: type
+    source: Source = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

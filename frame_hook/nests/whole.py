@@ -166,10 +166,10 @@ def expected_seconds(function: types.FunctionType, state: tuple[Any, ...]) -> fl
     if idioms.has_some(function):
         gone_over.update(range(function.__code__.co_argcount))
     lengths = [
-        len(state[slot])
-        for slot in gone_over
-        if type(state[slot]) in (list, tuple)
-        or (type(state[slot]) is np.ndarray and state[slot].ndim)
+        len(value)
+        for slot, value in enumerate(state)
+        if slot in gone_over
+        and (type(value) in (list, tuple) or (type(value) is np.ndarray and value.ndim))
     ]
     return ITEM * max(lengths, default=0)
 
@@ -234,19 +234,21 @@ def capture(
     record: CodeRecord,
     *,
     measures: bool,
-) -> None:
+) -> bool:
     """Have an entry run whole calls of a function, if it can be read: once its code is made, by another thread.
 
-    Calls of another size or type than those for which the last was made come here again.
+    Calls of another size or type than those for which the last was made come here again. Whether calls are so long that
+    this one waits for it.
     """
     calls, seconds = max(cache.calls - 1, 1), cache.run_ns / 1e9  # this one has not run
-    at_once = measures and record.needs_whole and seconds >= maker.nest_seconds() * calls
+    at_once = measures and bool(record.needs_whole) and seconds >= maker.nest_seconds() * calls
     is_open = record.whole_waiting is None and record.waits_for_whole
     if measures and is_open and not at_once and seconds < 2 * maker.nest_seconds():
         if seconds < READ_AFTER or _can_be_read(cache, function, state, record):
             _wait(cache, record)
-        return
+        return False
     _make(maker, cache, function, state, record, measures=measures, at_once=at_once)
+    return at_once
 
 
 def _make(

@@ -446,12 +446,18 @@ def _why_not_sort(
     return _why_not_parts(nest, one.attributes, len(one.attributes[0].axes), given)
 
 
+OF_PYTHON = ("below", "gauss")  # what only its generators draw
+
+
 def _why_not_draw(
     nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
 ) -> str | None:
     name, slot, *views = one.attributes
-    if slot not in [each.name for each in nest.generators]:
+    found = {each.name: each for each in nest.generators}
+    if slot not in found:
         return f"there is no generator {slot} (law 4)"
+    if name != "random" and (name in OF_PYTHON) != found[slot].is_python:
+        return f"{slot} draws no {name} (law 3)"
     row = DRAWS.get(name)
     if one.op == "draws" and row is not None and result is None and len(views) == 1:
         count = len(row[0])

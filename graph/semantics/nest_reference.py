@@ -6,6 +6,7 @@ import ctypes
 import gc
 import math
 import operator
+import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -72,8 +73,7 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     """
     arrays = arrays_of(nest, objects)
     generators = generators_of(nest, objects)
-    bits = [bit_generator_of(one) for one in generators.values()]
-    states = [one.state for one in bits]
+    states = [_state_of(one) for one in generators.values()]
     cells = unboxed(nest, objects)
     left = turns_left(nest, cells)
     given = left if turns is None else min(left, turns)
@@ -89,8 +89,8 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
         for array, copy in zip(arrays, saved, strict=True):
             if array.flags.writeable:
                 array[...] = copy
-        for one, state in zip(bits, states, strict=True):
-            one.state = state
+        for one, state in zip(generators.values(), states, strict=True):
+            _restore(one, state)
         given -= int(tried[TURNS]) + 1
     return NotImplemented
 
@@ -215,16 +215,29 @@ def generators_of(nest: Nest, objects: Sequence[Any]) -> dict[str, Any]:
 
 
 def is_generator(value: object) -> bool:
-    """Whether an object is one of NumPy's generators, whose module NumPy loads when it is asked for."""
-    random = sys.modules.get("numpy.random")
-    kinds = (getattr(random, name, None) for name in ("Generator", "RandomState"))
-    return random is not None and type(value) in kinds
+    """Whether an object is a generator of NumPy's, whose module that loads when it is asked for, or of Python's."""
+    module = sys.modules.get("numpy.random")
+    kinds = (getattr(module, name, None) for name in ("Generator", "RandomState"))
+    return type(value) is random.Random or (module is not None and type(value) in kinds)
 
 
 def bit_generator_of(generator: Any) -> Any:
     """What the bits of a Generator or RandomState come from."""
     is_legacy = isinstance(generator, np.random.RandomState)
     return generator._bit_generator if is_legacy else generator.bit_generator
+
+
+def _state_of(generator: Any) -> Any:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    return bit_generator_of(generator).state
+
+
+def _restore(generator: Any, state: Any) -> None:
+    if isinstance(generator, random.Random):
+        generator.setstate(state)
+    else:
+        bit_generator_of(generator).state = state
 
 
 def _item_type(slot: ArraySlot) -> type:
@@ -814,6 +827,10 @@ def _of_python(name: str, inputs: Sequence[float]) -> float:
 
 def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:
     """One random number."""
+    if name == "below":
+        return int(generator._randbelow(*inputs))
+    if name == "gauss":
+        return float(generator.gauss(-0.0, 1.0))
     if name == "uniform":
         least, more = inputs
         return float(least + more * generator.random())

@@ -63,6 +63,7 @@ GROWING = re.compile(
     r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
 )
 COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
+GENERATOR = re.compile(r"a generator of (NumPy|Python)'s random numbers")
 ITERATOR = re.compile(r"the (range|forwards|backwards|count|product|flat|once) of the loop")
 STATEMENT = re.compile(r"(?:%(\d+) = )?(\w+?)(?:\.(\w+))?(?: (.*))?$")
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.@<>])|inf\b)|nan\(\w+\)"
@@ -110,8 +111,8 @@ def _slot(text: str) -> Slot:
     name = _name(name)
     if (iterator := ITERATOR.fullmatch(what)) is not None:
         return RangeSlot(name, iterator[1])
-    if what == "a generator of random numbers":
-        return GeneratorSlot(name)
+    if (generator := GENERATOR.fullmatch(what)) is not None:
+        return GeneratorSlot(name, generator[1] == "Python")
     if (listed := LIST.fullmatch(what)) is not None:
         shape, whose, dtype, written, walked = listed.groups()
         axes = TABLE_AXES if shape == "table" else 1

@@ -9,6 +9,7 @@ observable of the two is compared. What differs is reported at its path, as in
 from __future__ import annotations
 
 import itertools
+import random
 import types
 import weakref
 from collections import deque
@@ -232,6 +233,8 @@ def parts(value: object) -> list[tuple[str, Any]]:
             return [(".bit_generator.state", value.bit_generator.state)]
         case np.random.RandomState():
             return [(".get_state()", value.get_state(legacy=False))]
+        case random.Random():
+            return [(".getstate()", value.getstate()), *attributes(value)]
         case type() | types.ModuleType():
             return []
         case _:

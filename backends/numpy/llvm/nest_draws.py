@@ -1,4 +1,4 @@
-"""Random numbers from NumPy's generators: the functions that its C API for distributions has.
+"""Random numbers from NumPy's generators: the functions that its C API for distributions has. Python's have our own.
 
 Source: NumPy's `numpy/random/distributions.h` and `numpy/random/bitgen.h`, documented as "C API for random".
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.backends.numpy.llvm.nest_body import Body
+from ufuse.backends.numpy.llvm.nest_body import TYPES, Body
 from ufuse.backends.numpy.llvm.nest_maps import lose_patience, place_of
 from ufuse.backends.numpy.llvm.symbols import KINDS, checked
 from ufuse.graph.nest import DRAWS, Instruction
@@ -47,6 +47,10 @@ def emit_draw(body: Body, one: Instruction) -> str:
         function = body.add_new(f"load ptr, ptr {at}, !invariant.load !2")
         state = body.add_new(f"load ptr, ptr {generator}, !invariant.load !2")
         return body.add_new(f"call double {function}(ptr {state}) #1")
+    if name in ("below", "gauss"):
+        function, result = body.symbol(f"helper.{name}"), DRAWS[name][1]
+        given = ", ".join([f"ptr {generator}", *(f"i64 {each}" for each in operands)])
+        return body.add_new(f"call {TYPES[result]} {function}({given}) #1")
     function = body.symbol(checked(f"draw.{name}"))
     if name not in WHOLE:
         given = ", ".join([f"ptr {generator}", *(f"double {each}" for each in operands)])

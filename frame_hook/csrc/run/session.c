@@ -320,8 +320,8 @@ tell_other_sides(CodeCache *cache, Py_ssize_t position, Entry *entry)
 
 /*
  * Have the session make an entry for whole calls, `session.whole_call(cache, function, state)`,
- * which it gives the cache. Runs Python code. Returns 0, also after an internal error; or -1 with
- * an exception the program must see.
+ * which it gives the cache. Runs Python code. Returns 1 where this call, which is long, is to run
+ * by that; 0, also after an internal error; or -1 with an exception the program must see.
  */
 int
 ask_whole(CodeCache *cache, PyObject *function, Registers *registers)
@@ -337,6 +337,7 @@ ask_whole(CodeCache *cache, PyObject *function, Registers *registers)
     PyObject *arguments[] = {cache->session, (PyObject *)cache, function, state};
     PyObject *answer = ask_session(name_whole_call, arguments, Py_ARRAY_LENGTH(arguments), &status);
     Py_XDECREF(state);
+    status = answer == Py_True ? 1 : status;
     Py_XDECREF(answer);
     leave_session(&saved);
     return status;

@@ -81,8 +81,9 @@ take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject 
         return outcome;
     }
     registers->contents = NULL; /* Python code runs: it may see the arrays */
-    if (ask_whole(cache, function, registers) < 0) {
-        return RUN_RAISED;
+    int runs = ask_whole(cache, function, registers);
+    if (runs <= 0) {
+        return runs < 0 ? RUN_RAISED : RUN_DECLINED;
     }
     return run_whole(cache, registers, result, &fits);
 }

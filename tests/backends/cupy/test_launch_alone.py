@@ -176,7 +176,7 @@ def test_tables_that_no_kernel_reads(device: Device) -> None:
     with pytest.raises(ValueError, match="no operand is an array"):
         _launch.Kernel((("table", (8, 1)),), (F8,), Forms())
     for rooms in ((), (0, 0), (-1,), (None,), 0):
-        with pytest.raises((ValueError, TypeError), match="room|int"):
+        with pytest.raises((ValueError, TypeError), match=r"room|int"):
             _launch.Kernel((("array", 8),), (F8,), Forms(), rooms=rooms)
 
 

@@ -1,4 +1,4 @@
-"""Random numbers that random programs of loops draw: from a generator that is given, or from NumPy's own."""
+"""Random numbers that random programs of loops draw: from a generator that is given, or NumPy's or Python's own."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ LEGACY_INTEGERS = (
     "G.randint(I, I)",
     "int(G.rand() * 9)",
 )
+PYTHON_REALS = (
+    "G.random()", "G.random()", "G.uniform(F, F)", "G.uniform(-1, 2)", "G.gauss(0, 1)", "G.gauss(F, 0.5)", "G.gauss()", "G.normalvariate(0, 1)",
+    "G.expovariate(2.0)", "G.choice([0.5, 1.5])", "G.choice((F, F))", "G.triangular(0, 1)", "G.betavariate(1, 2)",
+)  # fmt: skip
+PYTHON_INTEGERS = (
+    "G.randint(1, 6)", "G.randrange(5)", "G.randrange(-3, 4)", "G.randrange(1 + (I) % 9)", "G.randint(I, I)", "G.choice([1, -1])", "G.choice((1, 2, 3))",
+    "int(G.random() * 9)", "G.randrange(0, 9, 3)", "G.getrandbits(3)",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +43,16 @@ class Draws:
 
     reals: tuple[str, ...]
     integers: tuple[str, ...]
-    arguments: tuple[str, ...]  # texts of the generator; none where it is NumPy's own
+    arguments: tuple[str, ...]  # texts of the generator; none where it is NumPy's or Python's own
 
 
 def drawn(rng: random.Random) -> Draws:
     """The draws of a program."""
-    which = rng.choice(("rng", "rng", "rng", "RandomState", "np.random"))
+    which = rng.choice(("rng", "rng", "rng", "RandomState", "np.random", "random", "Random"))
+    if which in ("random", "Random"):
+        own = "random" if which == "random" else "rng"
+        arguments = () if which == "random" else ("random.Random(5)", "random.Random(6)")
+        return Draws(of(own, PYTHON_REALS), of(own, PYTHON_INTEGERS), arguments)
     if which == "rng":
         return Draws(of("rng", REALS), of("rng", INTEGERS), GENERATORS)
     name, arguments = (

@@ -36,6 +36,7 @@ from ufuse.frame_hook.tracing import Tracer
 PRELUDE = (
     """\
 import math
+import random
 import numpy as np
 
 HALF = 0.5
@@ -869,13 +870,15 @@ class LoopsWorld(World):
         choice.UNROLLED_AT_MOST = self._unrolled_at_most
 
     def reset(self) -> None:
-        """Put NumPy's own generator back."""
+        """Put NumPy's own generator back, and Python's."""
         np.random.seed(7)
+        random.seed(7)
 
     def state(self) -> tuple[Any, ...]:
-        """What is left to be drawn from NumPy's own generator."""
+        """What is left to be drawn from NumPy's own generator, and Python's."""
         generator = np.random.get_state(legacy=False)
-        return (generator["state"]["key"].tobytes(), generator["state"]["pos"])  # type: ignore[call-overload,index]
+        state = generator["state"]  # type: ignore[call-overload]
+        return (state["key"].tobytes(), state["pos"], random.getstate())
 
     def made(self, given: tuple[Given, ...]) -> tuple[Any, ...]:
         """Arguments for a call."""
@@ -886,7 +889,13 @@ class LoopsWorld(World):
 
     def names(self) -> dict[str, Any]:
         """What the texts of arguments use."""
-        return {"np": np, "array": array, "odd_array": odd_array, "overlapping": overlapping}
+        return {
+            "np": np,
+            "random": random,
+            "array": array,
+            "odd_array": odd_array,
+            "overlapping": overlapping,
+        }
 
     def sequence(self, program: Tried, compiled: Any) -> str:
         """What differs in the locals of the frames that errors leave, but for memory that nobody has written yet.

@@ -257,7 +257,7 @@ kernel_dealloc(Kernel *self)
 
 static PyType_Slot kernel_slots[] = {
     {Py_tp_doc,
-     "Kernel(operands, results, maker, few=1, tile=1, takes_few=0, warps=1, rooms=None)\n--\n\n"
+     "Kernel(operands, results, maker, few=1, tile=1, takes_few=0, warps=1, rooms=...)\n--\n\n"
      "Operands are ('array', itemsize), ('number', dtype) or ('known', bytes); of a map also "
      "('table', (itemsize, axes)),\nan array that elements are picked from, and ('axis', (axis, "
      "behind)), along which it counts. A map has the dtypes "

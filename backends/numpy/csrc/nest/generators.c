@@ -1,7 +1,9 @@
-/* Generators of random numbers: NumPy's, whose bit generators' states have layouts that are known.
+/* Generators of random numbers: NumPy's, whose bit generators' states have layouts that are known,
+ * and Python's.
  */
 #include "nest/nest.h"
 
+#include <math.h>
 #include <numpy/random/bitgen.h>
 
 /* NumPy's own structs for these, which its headers do not have; `is_as_known` compares. */
@@ -20,6 +22,19 @@ typedef struct {
     int position;
 } Mt19937State;
 
+/* CPython's own struct for a `random.Random`. */
+typedef struct {
+    PyObject_HEAD
+    int index;
+    uint32_t state[624];
+} PythonRandom;
+
+enum { WORDS = 624, MIDDLE = 397, COMPARED = 1500 };
+
+static_assert(sizeof(bitgen_t) <= sizeof((Generator){0}.own.bits), "room for one of our own");
+
+static PyTypeObject *python_type;
+static PyObject *next_name;
 static PyTypeObject *generator_type, *legacy_type, *pcg64_type, *mt19937_type;
 static PyObject *bit_generator_name, *legacy_name, *capsule_name, *lock_name, *acquire_name,
     *release_name;
@@ -68,6 +83,175 @@ note_state(PyObject *bit_generator, bitgen_t *bits, Generator *one)
     }
     const char *last = one->part[one->parts - 1].data;
     return is_within(bit_generator, last, one->part[one->parts - 1].bytes);
+}
+
+/* The next 32 bits of an MT19937 of Python's. */
+static uint32_t
+python_next(void *state)
+{
+    PythonRandom *random = state;
+    uint32_t *words = random->state;
+    if (random->index >= WORDS) {
+        for (int i = 0; i < WORDS; i++) {
+            uint32_t next = words[i < WORDS - 1 ? i + 1 : 0];
+            uint32_t both = (words[i] & 0x80000000u) | (next & 0x7fffffffu);
+            uint32_t far = words[i < WORDS - MIDDLE ? i + MIDDLE : i + MIDDLE - WORDS];
+            words[i] = far ^ both >> 1 ^ (-(both & 1) & 0x9908b0dfu);
+        }
+        random->index = 0;
+    }
+    uint32_t word = words[random->index++];
+    word ^= word >> 11;
+    word ^= word << 7 & 0x9d2c5680u;
+    word ^= word << 15 & 0xefc60000u;
+    return word ^ word >> 18;
+}
+
+/* What `random()` gives. */
+static double
+python_double(void *state)
+{
+    uint32_t high = python_next(state) >> 5, low = python_next(state) >> 6;
+    return (high * 67108864.0 + low) * (1.0 / 9007199254740992.0);
+}
+
+/*
+ * An int that is less than another one, and not negative: as many bits as that has, drawn until
+ * they are less. What `random.Random._randbelow` gives.
+ */
+int64_t
+nest_below(void *bits, int64_t count)
+{
+    bitgen_t *own = bits;
+    int size = 64 - __builtin_clzll((unsigned long long)count);
+    uint64_t found;
+    do {
+        uint64_t low = own->next_uint32(own->state);
+        found = size <= 32 ? low >> (32 - size)
+                           : low | (uint64_t)(own->next_uint32(own->state) >> (64 - size)) << 32;
+    } while (found >= (uint64_t)count);
+    return (int64_t)found;
+}
+
+/* Where a compiler sees both of one angle it may call a function of its own. */
+static double (*volatile cosine)(double) = cos;
+static double (*volatile sine)(double) = sin;
+
+/* What `gauss` gives of a mean of 0 and a deviation of 1: of two such numbers one is kept. */
+double
+nest_gauss(void *bits)
+{
+    Generator *one = (Generator *)((char *)bits - offsetof(Generator, own));
+    double found = one->own.next;
+    if (!one->own.has_next) {
+        double angle = python_double(one->object) * 0x1.921fb54442d18p+2; /* 2 pi */
+        double size = sqrt(-2.0 * log(1.0 - python_double(one->object)));
+        found = cosine(angle) * size;
+        one->own.next = sine(angle) * size;
+    }
+    one->own.has_next = !one->own.has_next;
+    return found;
+}
+
+/* What `gauss` gives next, which lies in an attribute. 0; 1: it is nothing of the kind. */
+static int
+read_next(PyObject *object, Generator *one)
+{
+    PyObject *next = PyObject_GetAttr(object, next_name);
+    bool is_known = next == Py_None || (next != NULL && PyFloat_CheckExact(next));
+    one->own.has_next = is_known && next != Py_None;
+    one->own.next = one->own.has_next ? PyFloat_AS_DOUBLE(next) : 0.0;
+    Py_XDECREF(next);
+    PyErr_Clear();
+    return is_known ? 0 : 1;
+}
+
+/* Put it back where it has changed. */
+static void
+write_next(const Generator *one)
+{
+    Generator before = {0};
+    if (read_next(one->object, &before) == 0 && before.own.has_next == one->own.has_next &&
+        (!before.own.has_next || before.own.next == one->own.next)) {
+        return;
+    }
+    PyObject *next = one->own.has_next ? PyFloat_FromDouble(one->own.next) : Py_NewRef(Py_None);
+    if (next == NULL || PyObject_SetAttr(one->object, next_name, next) < 0) {
+        PyErr_WriteUnraisable(one->object);
+    }
+    Py_XDECREF(next);
+}
+
+/* Note where the state of Python's lies, and how it is drawn from. 0; 1: a nest cannot. */
+static int
+note_python(PyObject *object, Generator *one)
+{
+    PythonRandom *random = (PythonRandom *)object;
+    bitgen_t own = {.state = random, .next_uint32 = python_next, .next_double = python_double};
+    if (read_next(object, one) != 0) {
+        return 1;
+    }
+    memcpy(one->own.bits, &own, sizeof own);
+    one->object = object;
+    one->bits = &one->own;
+    one->parts = 2;
+    one->part[0].data = (char *)&random->index;
+    one->part[0].bytes = sizeof random->index + sizeof random->state;
+    one->part[1].data = (char *)&one->own.next;
+    one->part[1].bytes = sizeof one->own.next + sizeof one->own.has_next;
+    return 0;
+}
+
+/* Whether two that began alike give the same: one by its method, one by what is here. */
+static int
+draws_alike(PyObject *one, PyObject *other)
+{
+    Generator own = {0};
+    bool is_alike = note_python(other, &own) == 0;
+    for (int i = 0; is_alike && i < COMPARED; i++) {
+        PyObject *drawn = i % 3 == 2   ? PyObject_CallMethod(one, "getrandbits", "i", 32)
+                          : i % 3 == 1 ? PyObject_CallMethod(one, "gauss", "dd", 0.0, 1.0)
+                                       : PyObject_CallMethod(one, "random", NULL);
+        if (drawn == NULL) {
+            return -1;
+        }
+        double found = PyLong_Check(drawn) ? PyLong_AsDouble(drawn) : PyFloat_AsDouble(drawn);
+        Py_DECREF(drawn);
+        is_alike = found == (i % 3 == 2   ? python_next(other)
+                             : i % 3 == 1 ? nest_gauss(own.bits)
+                                          : python_double(other));
+    }
+    return is_alike;
+}
+
+/* Find Python's type, once. Returns 0, or -1 with an exception. */
+static int
+python_begin(void)
+{
+    if (python_type != NULL) {
+        return 0;
+    }
+    next_name = PyUnicode_InternFromString("gauss_next");
+    PyObject *module = next_name == NULL ? NULL : PyImport_ImportModule("random");
+    PyObject *type = module == NULL ? NULL : PyObject_GetAttrString(module, "Random");
+    Py_XDECREF(module);
+    PyObject *one = type == NULL ? NULL : PyObject_CallFunction(type, "i", 1);
+    PyObject *other = one == NULL ? NULL : PyObject_CallFunction(type, "i", 1);
+    bool is_large = other != NULL && PyType_Check(type) &&
+                    ((PyTypeObject *)type)->tp_basicsize >= (Py_ssize_t)sizeof(PythonRandom) &&
+                    ((PythonRandom *)other)->index == WORDS;
+    int alike = other == NULL ? -1 : is_large ? draws_alike(one, other) : 0;
+    Py_XDECREF(one);
+    Py_XDECREF(other);
+    if (alike == 1) {
+        python_type = (PyTypeObject *)type;
+        return 0;
+    }
+    Py_XDECREF(type);
+    if (alike == 0) {
+        PyErr_SetString(PyExc_NotImplementedError, "another layout of random.Random");
+    }
+    return -1;
 }
 
 /* Draw numbers of each size, one of which keeps half of what it draws. */
@@ -128,8 +312,8 @@ type_of(PyObject *module, const char *name)
 }
 
 /* Find NumPy's types, once. Returns 0, or -1 with an exception. */
-int
-generators_begin(void)
+static int
+numpy_begin(void)
 {
     static bool is_ready;
     if (is_ready) {
@@ -156,6 +340,13 @@ generators_begin(void)
     return is_ready ? 0 : -1;
 }
 
+/* Find the types of generators, once. Returns 0, or -1 with an exception. */
+int
+generators_begin(bool is_python)
+{
+    return is_python ? python_begin() : numpy_begin();
+}
+
 /* Take a lock that is free, or this thread's already. 1: it is taken; 0; -1 with an exception. */
 static int
 take_lock(PyObject *lock)
@@ -171,8 +362,11 @@ take_lock(PyObject *lock)
 static int
 take(PyObject *object, Generator *one)
 {
-    bool is_legacy = Py_IS_TYPE(object, legacy_type);
-    if (!is_legacy && !Py_IS_TYPE(object, generator_type)) {
+    if (python_type != NULL && Py_IS_TYPE(object, python_type)) {
+        return note_python(object, one);
+    }
+    bool is_legacy = legacy_type != NULL && Py_IS_TYPE(object, legacy_type);
+    if (!is_legacy && !(generator_type != NULL && Py_IS_TYPE(object, generator_type))) {
         return 1;
     }
     PyObject *bit_generator =
@@ -190,6 +384,20 @@ take(PyObject *object, Generator *one)
     return failed;
 }
 
+/* Have one of Python's that is there already, by another name, give what that gives. */
+static void
+share(Generator *generators, int count)
+{
+    Generator *one = &generators[count];
+    for (int i = 0; one->object != NULL && i < count; i++) {
+        if (generators[i].object == one->object) {
+            one->bits = generators[i].bits;
+            one->object = NULL;
+            one->parts = 0;
+        }
+    }
+}
+
 /*
  * Take the locks of all generators among the objects, so that nobody else draws. 0; 1: a nest
  * cannot draw from one; -1 with an exception. NumPy's code runs, and no Python code.
@@ -201,7 +409,8 @@ generators_take(const Nest *nest, PyObject *const *objects, Generator *generator
     memset(generators, 0, sizeof(Generator) * (size_t)nest->generators);
     for (int i = 0; failed == 0 && count < nest->generators; i++) {
         if (nest->slot[i].kind == SLOT_GENERATOR) {
-            failed = take(objects[i], &generators[count++]);
+            failed = take(objects[i], &generators[count]);
+            share(generators, count++);
         }
     }
     if (failed) {
@@ -220,6 +429,9 @@ generators_give(const Nest *nest, Generator *generators)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     for (int i = nest->generators - 1; i >= 0; i--) {
+        if (generators[i].object != NULL) {
+            write_next(&generators[i]);
+        }
         if (generators[i].lock == NULL) {
             continue;
         }

@@ -203,6 +203,8 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"nonzero", (void *)nest_nonzero},
                  {"sort", (void *)nest_sort},
                  {"draws", (void *)nest_draws},
+                 {"below", (void *)nest_below},
+                 {"gauss", (void *)nest_gauss},
 #define NAMED(NAME) {"python." #NAME, (void *)python_##NAME},
                  PYTHON_FUNCTIONS(NAMED)
 #undef NAMED

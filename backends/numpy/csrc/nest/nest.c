@@ -398,9 +398,13 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         return read_result(self, slot, given);
     }
     slot->kind = (SlotKind)kind;
-    if (known && kind == SLOT_GENERATOR && PyTuple_GET_SIZE(given) == 1) {
+    if (known && kind == SLOT_GENERATOR) {
+        int is_python;
+        if (!PyArg_ParseTuple(given, "Up", &name, &is_python)) {
+            return -1;
+        }
         self->generators++;
-        return generators_begin();
+        return generators_begin(is_python);
     }
     if (known && kind == SLOT_MEMBER) {
         int is_given;

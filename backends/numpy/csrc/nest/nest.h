@@ -268,8 +268,14 @@ bool objects_make(const Nest *nest, PyObject *const *objects, const Register *be
 
 /* generators.c: where their state lies, and the lock that everybody takes who draws. */
 typedef struct {
-    PyObject *lock; /* NULL: not taken */
-    void *bits;     /* a bitgen_t */
+    PyObject *lock;   /* NULL: not taken, or there is none, as Python's are under the GIL */
+    void *bits;       /* a bitgen_t, which may be that of `own` */
+    PyObject *object; /* borrowed: one of Python's, or NULL */
+    struct {
+        void *bits[5];
+        double next;      /* what `gauss` gives next, */
+        int64_t has_next; /* if there is such */
+    } own;
     int parts;
     struct {
         char *data;
@@ -277,7 +283,9 @@ typedef struct {
     } part[2];
 } Generator;
 
-int generators_begin(void);
+int generators_begin(bool is_python);
+int64_t nest_below(void *bits, int64_t count);
+double nest_gauss(void *bits);
 int generators_take(const Nest *nest, PyObject *const *objects, Generator *generators);
 void generators_give(const Nest *nest, Generator *generators);
 void nest_draws(void *function, void *bits, int64_t inputs, double first, double second, double *to,
