@@ -166,7 +166,7 @@ class Device:
             self.fail(INVALID_VALUE)
         self.addresses.remove(address)
         check_margins(address, size)
-        ctypes.memset(address, POISON, size)
+        poison(address, size)
         if self.kept is None:
             libc.free(address - MARGIN)
         else:
@@ -588,13 +588,19 @@ class Device:
 
 
 def allocated(size: int) -> int:
-    """The address of poisoned memory with margins; the margins alone where it is very large."""
+    """The address of poisoned memory with margins."""
     padded = (size + 2 * MARGIN + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-    start = libc.aligned_alloc(ALIGNMENT, padded)
-    poisoned = padded if padded <= MOST_POISONED else MARGIN
-    ctypes.memset(start, POISON, poisoned)
-    ctypes.memset(start + MARGIN + size, POISON, MARGIN)
-    return start + MARGIN
+    address: int = libc.aligned_alloc(ALIGNMENT, padded) + MARGIN
+    for margin in (address - MARGIN, address + size):
+        ctypes.memset(margin, POISON, MARGIN)
+    poison(address, size)
+    return address
+
+
+def poison(address: int, size: int) -> None:
+    """Fill memory with what no program expects, where it is not very large."""
+    if size <= MOST_POISONED:
+        ctypes.memset(address, POISON, size)
 
 
 def check_margins(address: int, size: int) -> None:
