@@ -27,7 +27,7 @@ pytestmark = pytest.mark.any_python
 
 pytest.importorskip("llvmlite")
 
-MANY = 3000
+MANY = 1200
 LONG = 1201  # items, each of which is copied and compared at every call: too many for a loop over them to be unrolled
 
 
