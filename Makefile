@@ -99,9 +99,11 @@ lint: $(VENV)/.dev view
 	$(if $(C_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES))
 	cd build/view && ../../$(RUN) -m mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache ufuse tests benchmarks
 
-# What `pip install ufuse` would get: built alone, and imported from where it was installed.
-wheel: $(VENV)/.dev
-	rm -rf build/wheel build/lib build/lib.*-$(TAG:cp%=cpython-%)
+# What `pip install ufuse` would get: made alone, of extensions that need not be compiled again, and imported from where
+# it was installed.
+wheel: ready
+	rm -rf build/wheel build/lib
+	find build/lib.*-$(TAG:cp%=cpython-%) -type f ! -name '*.so' -delete
 	.ci/environment $(PYTHON) $(VENV) --no-deps --no-build-isolation --target build/wheel .
 	PYTHONPATH=build/wheel $(RUN) .ci/imports.py build/wheel/ufuse
 
@@ -132,11 +134,11 @@ $(VENV)/.setuptools: .ci/environment
 # Packages that cannot be had for this Python are left out, and `test-packages` says so.
 $(VENV)-packages/.done: tests/whole/packages/requirements.txt $(LAYOUT) | $(VENV)/.setuptools
 	.ci/environment $(PYTHON) $(VENV)-packages 'setuptools>=77' 'numpy>=2' 'pytest>=8.3' 'hypothesis>=6.120'
-	.ci/environment $(PYTHON) $(VENV)-packages --no-build-isolation --editable .
+	UFUSE_IN_PLACE=1 .ci/environment $(PYTHON) $(VENV)-packages --no-build-isolation --editable .
 	while read -r package; do .ci/environment $(PYTHON) $(VENV)-packages --only-binary :all: "$$package" || \
 		echo "skipped: $$package cannot be installed for $(TAG)"; done <$<
 	touch $@
 
 $(VENV)/.demo $(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: $(VENV)/.setuptools $(LAYOUT)
-	.ci/environment $(PYTHON) $(VENV) --no-build-isolation --editable '.[$*]'
+	UFUSE_IN_PLACE=1 .ci/environment $(PYTHON) $(VENV) --no-build-isolation --editable '.[$*]'
 	touch $@

@@ -24,6 +24,8 @@ EXTENSIONS = {
 SHARED = "graph/csrc"  # headers that several extensions include
 DEVELOP = os.environ.get("UFUSE_DEVELOP") == "1"
 SANITIZE = os.environ.get("UFUSE_SANITIZE") == "1"
+# The Makefile builds extensions in place, so installing the folder need not compile them as well.
+IN_PLACE = os.environ.get("UFUSE_IN_PLACE") == "1"
 
 
 def packages() -> list[str]:
@@ -74,6 +76,6 @@ setup(
     ext_modules=[
         extension(name, folder)
         for name, folder in EXTENSIONS.items()
-        if any((ROOT / folder).rglob("*.c"))
+        if any((ROOT / folder).rglob("*.c")) and not IN_PLACE
     ],
 )

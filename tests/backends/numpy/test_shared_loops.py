@@ -29,7 +29,11 @@ from tests.support.sharing import (
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
 
-STEPS, WIDE = 40, 70  # turns around, and of the loops inside
+STEPS, FEW, WIDE = (
+    24,
+    8,
+    70,
+)  # turns around loops, around loops with loops inside, and of those inside
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +50,7 @@ def grids() -> tuple[np.ndarray, np.ndarray]:
 
 def there_and_back(a, b):
     n = len(a)
-    for _ in range(STEPS):
+    for _ in range(FEW):
         for i in range(1, n - 1):
             for j in range(1, n - 1):
                 b[i, j] = 0.25 * (a[i, j - 1] + a[i, j + 1] + a[i + 1, j] + a[i - 1, j])
@@ -98,7 +102,7 @@ def over_arrays(a, b):
 
 
 def reductions_between(a, b):
-    for _ in range(STEPS):
+    for _ in range(FEW):
         most = 0.0
         for i in range(1, len(a) - 1):
             for j in range(1, len(a) - 1):
@@ -151,7 +155,7 @@ def by_calls(a, b):
 
 def of_integers(a, b):
     grid, other = (a * 3).astype(np.int64), np.zeros(a.shape, np.int32)
-    for step in range(STEPS):
+    for step in range(FEW):
         for i in range(len(grid)):
             for j in range(len(grid)):
                 other[i, j] = (grid[i, j] + step) % 7
@@ -185,8 +189,9 @@ def test_layouts(layout: str) -> None:
     """Wherever the elements lie; code that takes them for neighbours is not asked for others."""
 
     def make() -> tuple[np.ndarray, np.ndarray]:
-        a, b = numbers(2 * WIDE, 2 * WIDE), numbers(2 * WIDE, 2 * WIDE)
-        made = {"F": (a.T, b), "gaps": (a[::2, 1::2], b[::2, ::2]), "reversed": (a[::-1], b)}
+        a, b = grids()
+        wide = numbers(2 * WIDE, 2 * WIDE)
+        made = {"F": (wide.T, wide.copy()), "gaps": (wide[::2, 1::2], b), "reversed": (a[::-1], b)}
         return made[layout]
 
     assert (shared_turns(there_and_back, make) > WIDE) is (layout != "gaps")
@@ -270,7 +275,7 @@ def overflows(a, b):
     grid[3, 0] = 2**62
     for step in range(STEPS):
         for i in range(len(grid)):
-            b[i, 0] = int(grid[i, 0]) * (2 if step > 30 else 1)
+            b[i, 0] = int(grid[i, 0]) * (2 if step > 20 else 1)
 
 
 @pytest.mark.parametrize("function", [wraps, fails, divides, overflows])

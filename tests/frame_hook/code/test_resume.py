@@ -106,15 +106,15 @@ def outcome(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, A
         return "error", texts, places
 
 
-def check_pieces(
-    function: Any, args: Any, kwargs: Any, stops: Stops, *, forget: bool = False
-) -> int:
-    """Compare a run in pieces with a plain one; returns how often it was suspended."""
-    name = function.__name__
-    pieces = in_pieces(function, stops, forget=forget)
+def check_pieces(function: Any, args: Any, kwargs: Any, *stops: Stops, forget: bool = False) -> int:
+    """Compare runs in pieces with a plain one; returns how often they were suspended."""
+    name, suspensions = function.__name__, 0
     expected = outcome(function, name, args, kwargs)
-    assert outcome(pieces, name, args, kwargs) == expected
-    return int(pieces.__ufuse_cache__.suspensions)
+    for each in stops:
+        pieces = in_pieces(function, each, forget=forget)
+        assert outcome(pieces, name, args, kwargs) == expected
+        suspensions += pieces.__ufuse_cache__.suspensions
+    return suspensions
 
 
 CASE_NAMES = [f"{function.__name__}-{place}" for place, (function, _, _) in enumerate(CASES)]
@@ -130,9 +130,8 @@ def test_stopping_everywhere_changes_nothing(function: Any, args: Any, kwargs: A
 @every_case
 def test_stopping_anywhere_changes_nothing(function: Any, args: Any, kwargs: Any) -> None:
     """A frame that has one stop, wherever that is, does what it would have done."""
-    for position in stoppable(function.__code__):
-        stop = frozenset({position})
-        check_pieces(function, args, kwargs, lambda code, place, stop=stop: stop)  # type: ignore[misc]
+    stops = [frozenset({position}) for position in stoppable(function.__code__)]
+    check_pieces(function, args, kwargs, *[lambda code, place, stop=stop: stop for stop in stops])  # type: ignore[misc]
 
 
 @every_case

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.any_python
 
 pytest.importorskip("llvmlite")
 
-MANY = 2000
+MANY = 1200
 
 
 class Ball:
@@ -246,7 +246,7 @@ def test_programs_are_native_and_the_same(function, kind) -> None:
 def test_the_reference_does_the_same(function, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a nest means is what the program does; nests with such attributes keep the laws, and read back."""
     made = on_the_reference(monkeypatch)
-    check_same(function, ufuse.compile(function), lambda: arguments(some(), 0.01, 150), atoms=False)
+    check_same(function, ufuse.compile(function), lambda: arguments(some(), 0.01, 60), atoms=False)
     assert sum(one.turns for one in made) > 5
     assert any("1-d arrays of float64" in str(one.nest) for one in made)
 
@@ -256,7 +256,7 @@ def test_methods_that_bind_new_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert native_turns(advanced, lambda: (some(Pulled), 0.01, MANY), atoms=False) > MANY // 2
     made = on_the_reference(monkeypatch)
     check_same(
-        advanced, ufuse.compile(advanced), lambda: arguments(some(Pulled), 0.01, 60), atoms=False
+        advanced, ufuse.compile(advanced), lambda: arguments(some(Pulled), 0.01, 30), atoms=False
     )
     assert any("new arrays, vel of balls" in str(one.nest) for one in made)
 
@@ -286,7 +286,7 @@ def test_fields_of_named_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
     made = on_the_reference(monkeypatch)
     check_same(
         elements_of_tuples, ufuse.compile(elements_of_tuples),
-        lambda: arguments(some(Placed), 0.01, 100), atoms=False,
+        lambda: arguments(some(Placed), 0.01, 60), atoms=False,
     )  # fmt: skip
     assert any(
         "1-d arrays of float64, written, pos of balls, field 0" in str(one.nest) for one in made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -23,6 +24,9 @@ KERNEL_FLAGS = (
 )  # fmt: skip
 # Without the C library's start files, a unit's uninitialised variables are its kernels' shared ones.
 LINK_FLAGS = ("-shared", "-nostdlib", "-lgcc", "-Wl,-Bsymbolic")
+HEADERS = ("complex.cuh", "carray.cuh", "atomics.cuh", "float16.cuh", "bfloat16.cuh")  # of CuPy
+# What CuPy's headers define outside of classes would be compiled into every unit, for longer than most kernels are.
+DEFINED = re.compile(r"^__device__ (?!.*\binline\b)", re.MULTILINE)
 
 
 class CompilationError(Exception):
@@ -48,7 +52,8 @@ def surroundings() -> str:
         [shutil.which("g++"), "--version"], check=True, capture_output=True, text=True
     )
     headers = [path.read_text() for path in sorted(INCLUDE.rglob("*.h"))]
-    return "\0".join([version.stdout, *KERNEL_FLAGS, *headers, version_of_cupy()])
+    flags = (*KERNEL_FLAGS, *HEADERS, DEFINED.pattern)
+    return "\0".join([version.stdout, *flags, *headers, version_of_cupy()])
 
 
 def version_of_cupy() -> str:
@@ -95,25 +100,37 @@ def extension(text: str) -> Path:
     return compiled(path, text, ".c", "gcc", "-O1", "-Wall", "-fPIC", "-shared", f"-I{include}")
 
 
+@functools.cache
 def common_header(cupy_include: str) -> Path:
-    """CUDA's words and CuPy's headers, precompiled."""
-    text = "".join(
-        f"#include <{name}>\n"
-        for name in (
-            "cuda_words.h", "cuda_entries.h", "cupy/complex.cuh", "cupy/carray.cuh", "cupy/atomics.cuh",
-            "cupy/math_constants.h", "cupy/bfloat16.cuh", "cupy/float16.cuh",
-        )
-    )  # fmt: skip
+    """CUDA's words and CuPy's headers, precompiled; beside it lie those headers of CuPy's that define functions."""
+    of_cupy = (f"cupy/{name}" for name in (*HEADERS, "math_constants.h"))
+    names = ("cuda_words.h", "cuda_entries.h", *of_cupy)
+    text = "".join(f"#include <{name}>\n" for name in names)
     folder = CACHE / key_of(text, cupy_include)
-    folder.mkdir(parents=True, exist_ok=True)
-    header = folder / "common.h"
-    if not header.exists():
-        header.write_text(text)
+    (folder / "cupy").mkdir(parents=True, exist_ok=True)
+    for name in HEADERS:
+        inlined = DEFINED.sub("__device__ inline ", Path(cupy_include, "cupy", name).read_text())
+        written(folder / "cupy" / name, inlined)
+    header = written(folder / "common.h", text)
     compiled(
         folder / "common.h.gch", text, ".h",
-        "g++", *KERNEL_FLAGS, f"-I{INCLUDE}", f"-I{cupy_include}", "-x", "c++-header",
+        "g++", *KERNEL_FLAGS, *including(folder, cupy_include), "-x", "c++-header",
     )  # fmt: skip
     return header
+
+
+def written(path: Path, text: str) -> Path:
+    """The file `path` with a text; another process may be reading it."""
+    if not path.exists():
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as new:
+            new.write(text)
+        Path(new.name).replace(path)
+    return path
+
+
+def including(folder: Path, cupy_include: str) -> tuple[str, ...]:
+    """Where headers are found; `folder`: that of the common one."""
+    return tuple(f"-I{place}" for place in (folder, INCLUDE, cupy_include))
 
 
 def kernels(path: Path, text: str, cupy_include: str, options: tuple[str, ...]) -> Path:
@@ -121,6 +138,6 @@ def kernels(path: Path, text: str, cupy_include: str, options: tuple[str, ...]) 
     header = common_header(cupy_include)
     return compiled(
         path, text, ".cpp",
-        "g++", *KERNEL_FLAGS, "-include", str(header), f"-I{INCLUDE}", f"-I{cupy_include}",
+        "g++", *KERNEL_FLAGS, "-include", str(header), *including(header.parent, cupy_include),
         *options, *LINK_FLAGS,
     )  # fmt: skip

@@ -1,6 +1,10 @@
 /* The words of CUDA C++ with a meaning on the host, for kernel texts that g++ compiles. */
 #pragma once
 
+/* The special functions of C++17 are templates that every unit would instantiate anew. */
+#include <cstddef>
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
+
 #include <cassert>
 #include <cfloat>
 #include <climits>
