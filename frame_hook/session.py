@@ -638,7 +638,9 @@ class Session:
         self._give_up(cache, position, why)
         if self.every_frame:
             return
-        self._no_stops(cache, {position, *passed} - self._headers(cache.code, record), record)
+        hopeless = record.given_up.keys() & record.iterators.keys()
+        headers = self._headers(cache.code, record) - hopeless
+        self._no_stops(cache, {position, *passed} - headers, record)
         if len(record.skipped) > MOST_SKIPPED and not record.useful:
             record.skipped.update(by_position(cache.code))
             self._give_up(cache, 0, "too many places where no graph begins")

@@ -44,7 +44,7 @@ from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.node import Location
 
 DEEPEST_INLINE = 40
-MOST_RECURSIVE = 64  # calls of functions by themselves, in which nothing is computed by a graph
+MOST_RECURSIVE = 16  # calls of functions by themselves, in which nothing is computed by a graph
 CLOCKED = 128  # instructions between looks at the clock
 MOST_EXPECTED = 16  # sides of branches that one trace takes for granted
 MOST_FORKS = 100  # both sides of so many branches: in functions that call functions they multiply
