@@ -169,6 +169,36 @@ def test_a_long_run_that_does_not_pay_is_not_stopped_at_each_turn() -> None:
     assert compiled.__ufuse_cache__.suspensions < 20_000  # a tenth of the turns
 
 
+def counted_words(words):
+    counts = {}
+    for word in words:
+        counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+def of_keys(table):
+    found = []
+    for key in table:
+        found.append(repr(key))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (counted_words, ["a", "b", "c"] * 7000),
+        (counted_words, tuple("abc" * 7000)),
+        (of_keys, dict.fromkeys(range(20_000))),
+    ],
+)
+def test_a_loop_over_what_no_nest_goes_over_is_not_stopped_at_each_turn(function, given) -> None:
+    """Neither in the first call nor in the next ones."""
+    compiled = ufuse.compile(function)
+    for _ in range(3):
+        assert compiled(given) == function(given)
+    assert compiled.__ufuse_cache__.suspensions < 500
+
+
 def test_where_an_outer_loop_is_given_up_the_inner_becomes_native() -> None:
     """Frames stop at its header again."""
 
