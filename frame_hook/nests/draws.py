@@ -11,25 +11,38 @@ import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import arithmetic, elementwise, making
+from ufuse.frame_hook.nests import (
+    arithmetic,
+    elements,
+    elementwise,
+    making,
+    tuples,
+    views,
+)
 from ufuse.frame_hook.nests.conversions import as_f64, as_i64, doubt_not_finite, number
 from ufuse.frame_hook.nests.values import (
     FLOAT,
     INT,
+    NP_FLOAT,
     NP_INT,
+    Array,
     Bound,
     Generating,
     Generator,
     Item,
     Items,
     Known,
+    Listed,
     NotNativeError,
     Number,
     NumberKind,
+    Numbers,
+    Part,
 )
 from ufuse.frame_hook.objects.classes import class_member
 from ufuse.graph.nest import DRAWS, F64, I1, I64, Value, View
@@ -209,6 +222,68 @@ def _legacy_integers(draw: _Draw, low: Item, high: Item) -> Item:
     return draw("masked_integers", INT, *_limits(draw, low, high))
 
 
+def _choice(name: str, draw: _Draw, items: Item) -> Item:
+    """One of a sequence of numbers, as an array has it, or an int below one; drawn as an int of that range is."""
+    out = draw.reader.out
+    if not (isinstance(draw.size, Known) and draw.size.value is None):
+        raise NotNativeError("calls of the method choice with a size")
+    if not _chooses_so(name):
+        raise NotNativeError("the method choice of another NumPy")
+    most = out.op("sub", I64, _positive(draw, _count(draw.reader, items)), out.constant(I64, 1))
+    place = draw(name, INT, out.constant(I64, 0), most)
+    assert isinstance(place, Number)
+    if isinstance(items, Items | Listed):
+        numbers = [number(out, one) for one in items.items]
+        kinds = {one.type for one in numbers}
+        if len(kinds) > 1 or not kinds <= OF_ARRAYS.keys():
+            raise NotNativeError("calls of the method choice with numbers of other types")
+        return _of_array(tuples.chosen_number(draw.reader, list(enumerate(numbers)), place.value))
+    if isinstance(items, Array | Part):
+        return elements.element(draw.reader, items, place)
+    return (
+        _of_array(elements.element(draw.reader, items, place))
+        if isinstance(items, Numbers)
+        else place
+    )
+
+
+def _count(reader: Reader, items: Item) -> Value:
+    """How many there are to choose from."""
+    if isinstance(items, Array | Part):
+        lengths = views.part(reader, items).lengths
+        if len(lengths) > 1:
+            raise NotNativeError("calls of the method choice with an array of several axes")
+        return lengths[0].value
+    if isinstance(items, Items | Listed):
+        return reader.out.constant(I64, len(items.items))
+    if isinstance(items, Numbers):
+        return reader.length(items.holder, 0).value
+    count = number(reader.out, items)
+    if count.type != INT:
+        raise NotNativeError("calls of the method choice with another number")
+    return as_i64(reader.out, count)
+
+
+OF_ARRAYS = {INT: NP_INT, FLOAT: NP_FLOAT, NP_INT: NP_INT, NP_FLOAT: NP_FLOAT}
+
+
+def _of_array(item: Item) -> Number:
+    """What an array of such numbers has in its place."""
+    if not isinstance(item, Number) or item.type not in OF_ARRAYS:
+        raise NotNativeError("calls of the method choice with numbers of other types")
+    return Number(OF_ARRAYS[item.type], item.value)
+
+
+@lru_cache(maxsize=2)
+def _chooses_so(name: str) -> bool:
+    """Whether NumPy draws what it chooses as an int of a range."""
+    kind = np.random.Generator if name == "integers" else np.random.RandomState
+    one, other = (kind(np.random.MT19937(1)) for _ in range(2))
+    method = getattr(other, "integers" if name == "integers" else "randint")
+    counts = [2, 7, 1000, 2**33] * 16
+    return [one.choice(count) for count in counts] == [method(0, count) for count in counts]
+
+
 def _below(draw: _Draw, count: Item) -> Item:
     """An int of Python that is less."""
     out, number_ = draw.reader.out, number(draw.reader.out, count)
@@ -264,6 +339,7 @@ METHODS = {
     "uniform": _Method({"low": ZERO, "high": ONE}, _uniform),
     "exponential": _Method({"scale": ONE}, _exponential),
     "integers": _Method({"low": None, "high": Known(None)}, _integers),
+    "choice": _Method({"a": None}, partial(_choice, "integers")),
 }
 # Of `np.random.RandomState`, and of `np.random` itself. Its normal and exponential numbers are made in another way.
 LEGACY_METHODS = {
@@ -272,6 +348,7 @@ LEGACY_METHODS = {
     "rand": _plain("random", takes_lengths=True),
     "uniform": METHODS["uniform"],
     "randint": _Method({"low": None, "high": Known(None)}, _legacy_integers),
+    "choice": _Method({"a": None}, partial(_choice, "masked_integers")),
 }
 PYTHON_METHODS = {
     "random": _plain("random"),

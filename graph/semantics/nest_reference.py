@@ -837,8 +837,9 @@ def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:
     if name == "masked_integers":
         least, most = inputs
         return int(generator.randint(least, most + 1))
-    endpoint = {"endpoint": True} if name == "integers" else {}
-    number: Number = getattr(generator, name)(*inputs, **endpoint)
+    if name == "integers":
+        return int(generator.integers(*inputs, endpoint=True))
+    number: Number = getattr(generator, name)(*inputs)
     return number
 
 

@@ -267,3 +267,43 @@ def test_numbers_between_equal_limits(limit) -> None:
     limits = np.ones(3000)
     limits[2900] = limit
     assert native_turns(within, lambda: (generator(), limits, np.zeros(3000))) > 0
+
+
+def chosen(rng, n, x, items):
+    total, k = 0.0, 0
+    for i in range(n):
+        total += rng.choice(x) * rng.choice((0.5, 2.0)) - rng.choice([-1, 1]) + rng.choice(items)
+        total += rng.choice(x[i % 5 :]) + float(rng.choice([x[0], x[1]]))
+        k += rng.choice(10) + rng.choice(len(x))
+    return total, k, rng.choice([1, 2]), rng.random()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+@pytest.mark.parametrize("items", [[3, 4, 5], [0.5, 1.5], [np.float64(1.0), np.float64(2.0)]])
+def test_one_of_several(make, items) -> None:
+    """As an array has it; of an int one that is below."""
+    assert native_turns(chosen, lambda: (make(3), 900, np.arange(9) * 0.5, items)) > 800
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda rng, i: rng.choice(500 - i),
+        lambda rng, i: rng.choice([1, 2][: 1 + (i < 500)]),
+        lambda rng, i: rng.choice(np.zeros(0) if i > 500 else np.ones(3)),
+        lambda rng, i: rng.choice([1, 2], size=2)[0] + rng.choice([True, False]),
+        lambda rng, i: rng.choice([1, 2.5]) + rng.choice([3, 4], p=[0.5, 0.5]),
+        lambda rng, i: rng.choice(np.eye(3)).sum() + rng.choice(2.0 if i > 500 else 2),
+    ],
+)
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_other_choices(make, wrong) -> None:
+    """What raises, or has a size or odds, or other types, is NumPy's own call."""
+
+    def run(rng, n):
+        total = 0.0
+        for i in range(n):
+            total += wrong(rng, i) + rng.random()
+        return total, rng.random()
+
+    native_turns(run, lambda: (make(5), 700))

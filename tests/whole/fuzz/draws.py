@@ -11,10 +11,10 @@ GENERATORS = (
 # `G`: the generator; `F`, `I`: a float, an int.
 REALS = (
     "G.random()", "G.random()", "G.random()", "G.standard_normal()", "G.normal()", "G.normal(F, 0.5)", "G.normal(0.0, abs(F))", "G.normal(scale=F)",
-    "G.uniform(F, F)", "G.uniform(-1, 1)", "G.uniform(high=F)", "G.exponential(abs(F))", "G.exponential()", "G.standard_exponential()", "G.gamma(2.0)",
+    "G.uniform(F, F)", "G.uniform(-1, 1)", "G.uniform(high=F)", "G.exponential(abs(F))", "G.exponential()", "G.standard_exponential()", "G.gamma(2.0)", "G.choice(a)", "G.choice((F, F))",
 )  # fmt: skip
 INTEGERS = (
-    "int(G.integers(6))", "G.integers(1, 7)", "int(G.integers(0, 1 + (I) % 9))", "G.integers(len(a))", "G.integers(I, I)", "G.integers(-3, high=4)",
+    "int(G.integers(6))", "G.integers(1, 7)", "int(G.integers(0, 1 + (I) % 9))", "G.integers(len(a))", "G.integers(I, I)", "G.integers(-3, high=4)", "G.choice([1, -1])", "G.choice(1 + (I) % 9)",
     "int(G.random() * 9)",
 )  # fmt: skip
 LEGACY_REALS = (
@@ -25,6 +25,7 @@ LEGACY_INTEGERS = (
     "G.randint(1, 7)",
     "G.randint(0, 1 + (I) % 9)",
     "G.randint(I, I)",
+    "G.choice([1, 2, 4])",
     "int(G.rand() * 9)",
 )
 PYTHON_REALS = (
