@@ -71,7 +71,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     """`owner.name`."""
     if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
         return reader.outside.attribute(owner.value, name)
-    if isinstance(owner, Array) and name == "flat":
+    if isinstance(owner, Array | Part | Lazy) and name == "flat":
         return grids.elements_of(reader, owner, gives_places=False)
     if isinstance(owner, Array | Part | Lazy):
         return array_calls.attribute(reader, owner, name)

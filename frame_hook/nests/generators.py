@@ -39,6 +39,7 @@ from ufuse.frame_hook.nests.values import (
     CellOf,
     Empty,
     Generated,
+    GridOf,
     Item,
     Items,
     Kind,
@@ -92,6 +93,10 @@ EACH = MadeFunction(
 )
 
 
+# What such a call goes over as if a generator gave its items.
+GONE_OVER = Numbers, MadeList, Row, Array, RangeOf, MapOf, GridOf
+
+
 # Functions and generators -----------------------------------------------------------------------------------------
 
 
@@ -115,11 +120,7 @@ def make_generator(function: MadeFunction, iterator: Item) -> Generated:
 def is_gone_over(function: Any, arguments: list[Item]) -> bool:
     """Whether a call goes over a sequence of numbers: as over a generator of its items."""
     is_known = isinstance(function, CALLABLE) and function in CONSUMERS
-    return (
-        is_known
-        and bool(arguments)
-        and isinstance(arguments[0], Numbers | MadeList | Row | Array | RangeOf | MapOf)
-    )
+    return is_known and bool(arguments) and isinstance(arguments[0], GONE_OVER)
 
 
 def consume(

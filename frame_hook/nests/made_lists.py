@@ -24,12 +24,16 @@ from ufuse.frame_hook.nests.values import (
     Elements,
     Item,
     Items,
+    Lazy,
     Length,
     Listed,
     MadeList,
     NotNativeError,
     Number,
     NumberKind,
+    Numbers,
+    Part,
+    Row,
     TemporaryKind,
 )
 from ufuse.graph.nest import I1, I64, Value
@@ -192,6 +196,37 @@ def of_array(reader: Reader, item: Item) -> MadeList:
     kind = PYTHONS.get(given.dtype.kind)
     if kind is None:
         raise NotNativeError(f"a list of elements of {given.dtype} is not compiled yet")
+    return _copied(reader, given, kind)
+
+
+def _copied(reader: Reader, given: Part, kind: NumberKind) -> MadeList:
     holder = _memory(reader, kind, given.lengths[0].value)
     elementwise.assign(reader, views.part(reader, Array(holder)), given)
     return MadeList(holder, kind)
+
+
+def copied(reader: Reader, item: Item) -> MadeList:
+    """The items of a sequence of numbers of one type, as they are now: a list that nothing else has.
+
+    Raises:
+        NotNativeError: it is none.
+
+    """
+    match item:
+        case Array() | Part() | Lazy():
+            given = reductions.row(reader, item)
+            return _copied(reader, given, reader.element_kind(given.dtype))
+        case Numbers(holder, kind) | Row(holder, kind):
+            indices = (item.index,) if isinstance(item, Row) else ()
+            return _copied(reader, views.part(reader, Array(holder, indices)), kind)
+        case MadeList():
+            given = views.part(reader, Array(settled(item).holder))
+            return _copied(reader, given, item.type)
+        case Items(items) | Listed(items) if items:
+            numbers = [_number(reader, one) for one in items]
+            if len({one.type for one in numbers}) == 1:
+                made = _new(reader, frozenset((numbers[0].type,)), "")
+                for one in numbers:
+                    append(reader, made, one)
+                return made
+    raise NotNativeError("it goes over a product of what are no ranges and no numbers of one type")

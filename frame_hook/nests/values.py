@@ -493,13 +493,13 @@ class ReversedOf:
 
 @dataclass(frozen=True, slots=True)
 class GridOf:
-    """What goes over several axes, the last of which turns first: ranges and tuples of numbers.
+    """What goes over several axes, the last of which turns first: ranges, tuples of numbers, and lists that are copies.
 
     Where `array` is given they are its axes: a turn gives an element, behind its indices if `gives_places`.
     """
 
     pools: tuple[Item, ...]
-    array: Array | None = None
+    array: Array | Part | None = None
     gives_places: bool = True
 
 
@@ -563,13 +563,14 @@ class Stepped:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Of several axes, as `GridOf` says; `indices` lead to the part of an array, and lie in variables.
+    """Of several axes, as `GridOf` says; `indices` lead to the part of an array, and lie in variables, as a view does.
 
     `is_given`: it is the iterator of the outermost loop.
     """
 
     axes: tuple[TurnKind, ...]
     holder: Holder | None = None
+    view: ViewKind | None = None
     indices: int = 0
     gives_places: bool = True
     is_given: bool = False

@@ -40,9 +40,30 @@ def _turns(writer: Writer, turn: str) -> str:
         return f"for {turn} in range({rng.choice(writer.loops)} % 9)"
     if chance < 0.4:
         return f"for {turn} in ({rng.choice(('0, 1, 2', '1, 2', '3, 0, 1, 2, 5'))})"
+    if chance < 0.5:
+        return _several_axes(writer, turn)
     return (
         f"for {turn} in range({rng.choice(('3', '5', '1, 8', '0', '9, 0, -2', 'n % 7', 'm % 5'))})"
     )
+
+
+def _several_axes(writer: Writer, turn: str) -> str:
+    rng = writer.generators
+    assert rng is not None
+    array = writer.array_of("dl")
+    if array and writer.arrays[array][1] == 2 and rng.random() < 0.6:
+        part = f"{array}[:{rng.choice(('4', '0', '3'))}, {rng.choice((':3', '::-9', '-2:'))}]"
+        return rng.choice((
+            f"for ({turn}, v_), e_ in np.ndenumerate({part})", f"for {turn}, v_ in np.ndindex({part}.shape)",
+            f"for {turn}, e_ in enumerate({part}.flat)", f"for {turn}, e_ in product(range(2), {part}.flat)",
+        ))  # fmt: skip
+    if array and writer.arrays[array][1] == 1 and rng.random() < 0.4:
+        return f"for {turn}, e_ in product(range(3), {array}[:4])"
+    return rng.choice((
+        f"for {turn}, v_ in product(range(3), range(n % 4))", f"for v_, {turn} in np.ndindex(m % 3, 4)",
+        f"for {turn}, v_ in product((1, 2, 5), repeat=2)", f"for {turn}, e_ in product(range(3), (0.5, -1.5))",
+        f"for v_, {turn} in product([3, 1], range(5))",
+    ))  # fmt: skip
 
 
 # What is done with a list, of ints or of floats; `{}` is a comprehension, `S` a list of it that is not empty.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 PRELUDE = """\
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, product
 
 
 def applied(f, u):
