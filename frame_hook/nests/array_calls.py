@@ -210,6 +210,7 @@ MAKERS: dict[Any, Rule] = {
     np.full: making.full,
     np.eye: making.identity, np.identity: making.identity, np.array: making.array,
     np.asarray: making.as_array, np.concatenate: composed.concatenate,
+    np.vstack: making.stacked, np.stack: making.stacked,
     np.arange: arranged.arange, np.linspace: arranged.linspace,
 }
 FUNCTIONS: dict[Any, Rule] = {

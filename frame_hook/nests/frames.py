@@ -10,7 +10,7 @@ from typing import Any
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.nests.positions import joins
-from ufuse.frame_hook.nests.values import Item, Kind, NumberKind
+from ufuse.frame_hook.nests.values import Item, Kind, NumberKind, RowOf
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
 HIDDEN = (RESULT, LOST)
@@ -49,7 +49,7 @@ class Tries:
     fields: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()
     members: frozenset[int] = frozenset()
-    grown: frozenset[tuple[str, frozenset[NumberKind]]] = frozenset()
+    grown: frozenset[tuple[str, frozenset[NumberKind | RowOf]]] = frozenset()
 
 
 NO_TRIES = Tries()

@@ -22,7 +22,7 @@ from ufuse.frame_hook.nests import (
     fields,
     generators,
     lists,
-    made_lists,
+    made_rows,
     object_lists,
     reductions,
     tables,
@@ -42,6 +42,7 @@ from ufuse.frame_hook.nests.values import (
     Listed,
     MadeFunction,
     MadeList,
+    MadeRows,
     NotNativeError,
     Number,
     Part,
@@ -236,7 +237,7 @@ def _build_list(reader: Reader, count: int) -> None:
     _build_tuple(reader, count)
     items = reader.stack.pop()
     assert isinstance(items, Items)
-    reader.stack.append(made_lists.begin(reader, items.items))
+    reader.stack.append(made_rows.begin(reader, items.items))
 
 
 @reads("LIST_EXTEND")
@@ -244,13 +245,13 @@ def _list_extend(reader: Reader, depth: int) -> None:
     """Of constants: a list of three or more."""
     items = reader.stack.pop()
     before = reader.stack[-depth]
-    if not isinstance(items, Items) or not isinstance(before, Listed | MadeList):
+    if not isinstance(items, Items) or not isinstance(before, Listed | MadeList | MadeRows):
         raise NotNativeError("making a list is not compiled yet")
     if isinstance(before, Listed):
         reader.stack[-depth] = Listed(before.items + items.items, before.site)
         return
     for one in items.items:
-        made_lists.append(reader, before, one)
+        made_rows.append(reader, before, one)
 
 
 @reads("LIST_APPEND")

@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests import (
     grids,
     keeping,
     made_lists,
+    made_rows,
     object_lists,
     tables,
 )
@@ -39,6 +40,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     ListPart,
     MadeList,
+    MadeRows,
     MapOf,
     Mapped,
     Members,
@@ -50,6 +52,7 @@ from ufuse.frame_hook.nests.values import (
     RangeOf,
     ReversedOf,
     Row,
+    Rows,
     Table,
     Text,
     Together,
@@ -76,6 +79,7 @@ SEQUENCES = (
     | Objects
     | ListPart
     | MadeList
+    | MadeRows
     | Row
     | RangeOf
 )
@@ -242,6 +246,9 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             made = made_lists.settled(item).holder
             _set(reader, name, zero, one)
             return Elements(made, 0), reader.length(made, 0).value
+        case MadeRows():
+            _set(reader, name, zero, one)
+            return Rows(item), made_rows.length(reader, item).value
         case ListPart(sequence, start, count):
             _begin(reader, sequence, name)
             _set(reader, name, start, one)
@@ -333,6 +340,8 @@ def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
         case Elements(holder, count):
             indices = (out.get(f"{name}[{axis}]", I64) for axis in range(count))
             return elements.part(reader, holder, (*indices, now))
+        case Rows(made):
+            return made_rows.row(reader, made, now)
         case Viewed(view):
             part = keeping.kept(reader, f"{name}.view", view)
             return elements.element(reader, part, Number(INT, now))

@@ -30,6 +30,7 @@ from ufuse.frame_hook.nests.values import (
     ListedKind,
     MadeFunction,
     MadeList,
+    MadeRows,
     Member,
     MemberKind,
     Method,
@@ -92,9 +93,9 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return item
         case Vectorized(Known() | MadeFunction()):
             return item
-        case Numbers() | Table() | Objects() | OtherList() | MadeList() | Text():
+        case Numbers() | Table() | Objects() | OtherList() | MadeList() | MadeRows() | Text():
             return item
-        case Method(Numbers() | OtherList() | MadeList() | Entries()):
+        case Method(Numbers() | OtherList() | MadeList() | MadeRows() | Entries()):
             return item
         case Character(value):
             out.set(f"{name}:char", value)

@@ -33,7 +33,6 @@ from ufuse.frame_hook.nests import (
     keeping,
     leaving,
     lists,
-    made_lists,
     object_lists,
     unrolling,
     views,
@@ -163,7 +162,9 @@ class Reader(Holders):
         self.doubts = False
         self._comes_back = False  # to the header, from some turn
         self._mismatch: str | None = None  # why not from another
-        # What is not done with a list, as far as that is known, and where.
+        # Whether it makes a list of which it is not known whether it gets items.
+        self.has_unknown = False
+        # What is not done then, as far as that is known, and where.
         self._unknown: tuple[NotNativeError, Frame, Instruction] | None = None
         self._bodies = 0  # of inner loops
         self.at: Instruction = self.own.table[position]  # being read
@@ -381,11 +382,11 @@ class Reader(Holders):
     def resume(self, version: Version) -> None:
         """Go on from a version."""
         self.frame = Frame(version.function, dict(version.locals), [], version.caller)
-        self._take_stack(version)
+        self.take_stack(version)
 
-    def _take_stack(self, version: Version) -> None:
+    def take_stack(self, version: Version) -> None:
         """Have on the stack what a version has in variables."""
-        self.stack = [
+        self.stack[:] = [
             keeping.kept(self, _stack_variable(version.function, place), kind)
             for place, kind in enumerate(version.stack)
         ]
@@ -569,12 +570,8 @@ class Reader(Holders):
 
     def _is_left(self, name: str, stack: list[Item], why: NotNativeError) -> bool:
         """Whether an instruction that is not followed is left to plain Python: it raises, or is on other ways."""
-        if any(map(made_lists.is_unknown, stack[-3:])):
-            self._unknown = self._unknown or (
-                why,
-                self.frame,
-                self.at,
-            )  # that is it, if nothing is appended
+        if self.has_unknown:  # that is it, if nothing is appended
+            self._unknown = self._unknown or (why, self.frame, self.at)
             return True
         return name in OF_NUMBERS and _has_none(stack)
 
@@ -636,7 +633,7 @@ class Reader(Holders):
         body, version = self.new_label(), self.version(instruction.position)
         out.end("branch", body, exit_label, condition=goes_on)
         out.begin(body)
-        self._take_stack(version)
+        self.take_stack(version)
         iterating.begin_turn(self, turning, f"{turning.name}.left")
 
     # Locals ---------------------------------------------------------------------------------------------------

@@ -409,6 +409,7 @@ class Method:
         | Character
         | Listed
         | MadeList
+        | MadeRows
     )
     name: str
 
@@ -442,13 +443,32 @@ class MadeList:
     """A list that the nest makes and appends numbers to, as a temporary of them.
 
     `site`: where, if it may get others. One that is `mixed` gets numbers of several types, and an array can be made of
-    it, no more; a variable of this name says whether it has got one that is not whole.
+    it, no more; a variable of this name says whether it has got one that is not whole. `is_row`: it is in another list.
     """
 
     holder: TemporaryKind
     type: NumberKind
     site: str = ""
     mixed: str = ""
+    is_row: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowOf:
+    """A row that a list gets: the kind of a number in it, and how long it is, where that is known while reading."""
+
+    type: NumberKind
+    width: int | None
+    has_tuples: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MadeRows:
+    """A list of rows of numbers that the nest makes: `flat` has the numbers of all; `width` as of `RowOf`."""
+
+    flat: MadeList
+    width: int | None
+    has_tuples: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,6 +537,13 @@ class Elements:
 
 
 @dataclass(frozen=True, slots=True)
+class Rows:
+    """Of a list of tuples that the nest makes."""
+
+    of: MadeRows
+
+
+@dataclass(frozen=True, slots=True)
 class Viewed:
     """Of a view of one axis, which lies in variables."""
 
@@ -576,7 +603,9 @@ class Grid:
     is_given: bool = False
 
 
-TurnKind = Whole | Elements | Viewed | Members | Together | Mapped | Unrolled | Stepped | Grid
+TurnKind = (
+    Whole | Elements | Rows | Viewed | Members | Together | Mapped | Unrolled | Stepped | Grid
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -643,9 +672,9 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ListPart | MadeList | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers
-    | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction
-    | Generated | MapOf | Lazily | Vectorized
+    | ListPart | MadeList | MadeRows | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView | Bound
+    | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf
+    | MadeFunction | Generated | MapOf | Lazily | Vectorized
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -672,6 +701,7 @@ Kind = (
     | OtherList
     | ListedKind
     | MadeList
+    | MadeRows
     | Text
     | CharacterKind
     | Method  # of what is none of the nest's

@@ -76,6 +76,8 @@ OF_FLOATS = (
     "sum({})", "float(np.array({}).sum())", "np.array({}).sum()", "reduce(lambda p_, q_: p_ * 0.5 + q_, S)", "max(S)",
     "list(accumulate(S, lambda p_, q_: p_ * 0.5 + q_))[-1]", "min(S, key=lambda q_: abs(q_ - 0.25))", "sum(map(abs, {}))",
     "np.fromiter((q_ * 2 for q_ in {}), float).sum()", "np.fromiter({}, float, len({})).sum()", "np.array({}, float).mean()",
+    "np.array([(q_, q_ * 0.5) for q_ in {}], float).sum()", "np.array([[q_ * i_ for i_ in range(3)] for q_ in S]).sum()",
+    "sum(p_ * r_ for p_, r_ in [(q_, q_ - 0.5) for q_ in {}])", "np.vstack([np.array([q_, 0.5]) * q_ for q_ in S]).sum()",
     "np.vectorize(lambda q_: q_ * q_ if q_ > 0 else 0.5 - q_)(np.array(S)).sum()",
     "np.vectorize(lambda q_, r_: q_ - r_ if q_ > r_ else 0.25, otypes=[float])(np.array({}, float), 0.5).sum()",
 )  # fmt: skip

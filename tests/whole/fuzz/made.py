@@ -23,6 +23,36 @@ def twice(f, k):
     return one + f(k + 1)
 
 
+def stacked(f, k):
+    out = []
+    for i in range(k):
+        row = []
+        for j in range(3 if k < 6 else 3 + i // 5):
+            row.append(f(i - j))
+        out.append(row)
+    return np.array(out)
+
+
+def paired(f, k):
+    out = []
+    for i in range(k):
+        value = f(i)
+        if i != 2:
+            out.append((i, value))
+    return np.array(out)
+
+
+def vectors(f, k):
+    out = []
+    for i in range(k):
+        row = np.zeros(3)
+        row[i % 3] = f(i)
+        out.append(row)
+        row = row * 0.5
+        out.append(row)
+    return np.array(out)
+
+
 """
 NAMES = ("a_", "b_")  # of the parameter of one, and of one within it
 SHARE = 0.1  # of the expressions in a program that has generators, too
@@ -43,6 +73,9 @@ def drawn(writer: Writer, kind: str, depth: int) -> str | None:
     finally:
         names.remove(name)
     made = f"lambda {name}: {body}"
+    if kind == "F" and rng.random() < 0.4:
+        function = rng.choice(("stacked", "stacked", "paired", "vectors"))
+        return f"{function}({made}, {rng.choice(('3', 'n % 5', 'm % 8', '1'))}).sum()"
     if rng.random() < 0.3:
         return f"({made})({given})"
     return f"{'twice' if kind == 'I' else 'applied'}({made}, {given})"
