@@ -21,6 +21,7 @@ from ufuse.frame_hook.nests import (
     elementwise,
     fields,
     generators,
+    identity,
     lists,
     made_rows,
     object_lists,
@@ -102,7 +103,9 @@ def _copy(reader: Reader, arg: int) -> None:
         raise NotNativeError("it keeps a generator")
     if isinstance(reader.stack[-arg], Lazy | Items):  # used twice, computed once
         elementwise.settle(reader)
-    reader.stack.append(reader.stack[-arg])
+    item = reader.stack[-arg]
+    reader.stack[-arg] = identity.shared(item)
+    reader.stack.append(item)
 
 
 @reads("SWAP")

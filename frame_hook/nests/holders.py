@@ -33,7 +33,7 @@ class Holders:
     `used` are slots of the frame, and registers with what is taken from outside; `stored` those of arrays that are
     written, `ordered` those of arrays whose axes must lie in memory in order; `drawn` are registers of generators.
     `kept_arrays` are arrays that lists have as rows while they have other names, `changed_arrays` those that are
-    written as the program says.
+    written as the program says; `shared_lists` have items that something else may have, too, see `identity.py`.
     """
 
     def __init__(self, state: tuple[Any, ...], outside: Outside) -> None:
@@ -47,6 +47,7 @@ class Holders:
         self.ordered: set[int] = set()
         self.kept_arrays: set[Holder] = set()
         self.changed_arrays: set[Holder] = set()
+        self.shared_lists: set[Holder] = set()
         self.drawn: set[int] = set()
 
     def array(self, holder: Holder) -> int:

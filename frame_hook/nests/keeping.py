@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import complexes, elements, elementwise, object_lists, tables, views
+from ufuse.frame_hook.nests import (
+    complexes,
+    elements,
+    elementwise,
+    identity,
+    object_lists,
+    tables,
+    views,
+)
 from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
@@ -34,6 +42,8 @@ from ufuse.frame_hook.nests.values import (
     Member,
     MemberKind,
     Method,
+    MethodKind,
+    NewKind,
     NotNativeError,
     Number,
     NumberKind,
@@ -97,6 +107,10 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return item
         case Method(Numbers() | OtherList() | MadeList() | MadeRows() | Entries()):
             return item
+        case Method(Listed() as owner):
+            kind = keep(reader, name, owner)
+            assert isinstance(kind, ListedKind)
+            return MethodKind(kind, item.name)
         case Character(value):
             out.set(f"{name}:char", value)
             return CharacterKind()
@@ -141,6 +155,8 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
     """The item that was put into variables."""
     out = reader.out
     match kind:
+        case NewKind(of):
+            return identity.made(kept(reader, name, of))
         case EitherKind():
             value = out.get(number_variable(name, kind), TYPES[kind.kind])
             return Number(kind, value, out.get(f"{name}:{kind.kind}.tag", I1))
@@ -169,6 +185,10 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
         case ListedKind(items, site):
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
             return Listed(tuple(kept(reader, *pair) for pair in pairs), site)
+        case MethodKind(owner, method):
+            listed = kept(reader, name, owner)
+            assert isinstance(listed, Listed)
+            return Method(listed, method)
         case RangeKind():
             return RangeOf(*(out.get(f"{name}.{part}", I64) for part in ("start", "stop", "step")))
     return kind

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import conversions, either, elementwise, reductions, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, identity, reductions, views
 from ufuse.frame_hook.nests.frames import Version
 from ufuse.frame_hook.nests.temporaries import parts_in
 from ufuse.frame_hook.nests.values import (
@@ -110,7 +110,9 @@ def settled(item: MadeList) -> MadeList:
 
 def fits(owner: MadeList, kind: NumberKind) -> bool:
     """Whether a list gets numbers of a kind without being made otherwise."""
-    return kind in MAY_BE_MIXED if owner.mixed else kind == owner.type
+    if owner.mixed:
+        return kind in MAY_BE_MIXED and (owner.type.is_real or not kind.is_real)
+    return kind == owner.type
 
 
 def append(reader: Reader, owner: Listed | MadeList, item: Item) -> None:
@@ -125,10 +127,17 @@ def append(reader: Reader, owner: Listed | MadeList, item: Item) -> None:
             raise NotNativeError(SEVERAL_TYPES)
         raise GrowError(owner.site, one.type)
     refuse_change(reader, owner)
+    keep_apart(reader, owner, item)
     if owner.mixed and one.type.is_real:
         reader.out.set(owner.mixed, reader.out.constant(I1, True))
     elementwise.settle(reader)
     put(reader, owner, one)
+
+
+def keep_apart(reader: Reader, owner: MadeList, item: Item) -> None:
+    """Note that a list has got an object that something else may have, too."""
+    if reader.tries.gives_lists and not identity.take(reader, item):
+        reader.shared_lists.add(owner.holder)
 
 
 def put(reader: Reader, owner: MadeList, one: Number) -> None:
@@ -178,6 +187,7 @@ def store(reader: Reader, container: MadeList, key: Item, item: Item) -> None:
         raise NotNativeError(SEVERAL_TYPES)
     if container.is_row:
         raise NotNativeError("it changes a list that is in another one")
+    keep_apart(reader, container, item)
     elementwise.settle(reader)
     reader.out.store(reader.array(container.holder), views.index(reader, key), one.value)
 

@@ -29,6 +29,7 @@ from ufuse.frame_hook.nests import (
     fields,
     finishing,
     generators,
+    identity,
     iterating,
     keeping,
     leaving,
@@ -62,7 +63,10 @@ from ufuse.frame_hook.nests.values import (
     Kind,
     Known,
     Lazy,
+    Mapped,
     MemberKind,
+    Members,
+    NewKind,
     NotNativeError,
     Number,
     NumberKind,
@@ -336,17 +340,26 @@ class Reader(Holders):
         frame = self.frame
         if self.tries.widened:
             self._widen(position)
+        if self.tries.gives_lists:
+            self.stack[:] = [identity.moved(self, item) for item in self.stack]
         function, live = frame.function, frame.function.live[position]
         always = self.changed if frame.caller is None else function.hidden
         kept = sorted(slot for slot in frame.slots if slot in live or slot in always or slot < 0)
         stack = tuple(
             item  # which is used once, before anything else can be
             if isinstance(item, Generated)
-            else keeping.keep(self, _stack_variable(function, place), item)
+            else self._kept_on_stack(_stack_variable(function, place), item)
             for place, item in enumerate(frame.stack)
         )
         locals_ = tuple((slot, unrolling.settled(frame.slots[slot], frame.stack)) for slot in kept)
-        return Version(function, position, locals_, stack, frame.caller)
+        unique = frozenset(frame.unique.intersection(kept))
+        return Version(function, position, locals_, stack, frame.caller, unique)
+
+    def _kept_on_stack(self, name: str, item: Item) -> Kind:
+        kind = keeping.keep(self, name, item)
+        if isinstance(item, Number) and item.is_new and isinstance(kind, NumberKind):
+            return NewKind(kind)
+        return kind
 
     def _is_header(self, version: Version) -> bool:
         if unrolling.is_unrolled(version.stack):
@@ -381,7 +394,9 @@ class Reader(Holders):
 
     def resume(self, version: Version) -> None:
         """Go on from a version."""
-        self.frame = Frame(version.function, dict(version.locals), [], version.caller)
+        self.frame = Frame(
+            version.function, dict(version.locals), [], version.caller, set(version.unique)
+        )
         self.take_stack(version)
 
     def take_stack(self, version: Version) -> None:
@@ -551,9 +566,11 @@ class Reader(Holders):
             handler = HANDLERS.get(name)
             if handler is None:
                 raise NotNativeError(f"{name} is not compiled yet")
-            stack, keywords = list(self.stack), self.keywords
+            stack, keywords, frame = list(self.stack), self.keywords, self.frame
             try:
                 handler(self, instruction.arg or 0)
+                if self.tries.gives_lists and self.frame is frame:
+                    identity.note_result(self, instruction, stack)
             except NotNativeError as why:
                 if not self._is_left(name, stack, why):
                     raise
@@ -635,6 +652,8 @@ class Reader(Holders):
         out.begin(body)
         self.take_stack(version)
         iterating.begin_turn(self, turning, f"{turning.name}.left")
+        if self.tries.gives_lists and not isinstance(turning.kind, Mapped | Members):
+            self.stack.append(identity.turned(self, turning.kind, self.stack.pop()))
 
     # Locals ---------------------------------------------------------------------------------------------------
 
@@ -649,7 +668,8 @@ class Reader(Holders):
         if kind is None:
             self._load_from_outside(slot)
         else:
-            self.stack.append(self._kept(self.frame.function, slot, kind))
+            item = self._kept(self.frame.function, slot, kind)
+            self.stack.append(identity.loaded(item, slot))
 
     def _kept(self, function: Function, slot: int, kind: Kind) -> Item:
         """What a variable of the function being read, or of one that calls it, holds."""
@@ -689,6 +709,8 @@ class Reader(Holders):
     def store(self, slot: int) -> None:
         """Pop a local's new value."""
         item, function = self.stack.pop(), self.frame.function
+        if self.tries.gives_lists:
+            identity.store(self, slot, item)
         if isinstance(item, Empty):  # what a comprehension has hidden
             self.slots.pop(slot, None)
             return

@@ -151,15 +151,27 @@ class TurnConstant(ConstantKind):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number that is computed; where its type is an `EitherKind`, `tag` says whether it is NumPy's."""
+    """A number that is computed; where its type is an `EitherKind`, `tag` says whether it is NumPy's.
+
+    `is_new`: nothing else has the object; `origin`: the slot of the local that it was loaded from. See `identity.py`.
+    """
 
     type: NumberKind
     value: Value
     tag: Value | None = None
+    is_new: bool = field(default=False, compare=False)
+    origin: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.tag is None and isinstance(self.type, EitherKind):
             raise EitherError
+
+
+@dataclass(frozen=True, slots=True)
+class NewKind:
+    """A number on a stack that nothing else has, see `identity.py`."""
+
+    of: NumberKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +451,14 @@ class ListedKind:
 
 
 @dataclass(frozen=True, slots=True)
+class MethodKind:
+    """A method of such a list."""
+
+    owner: ListedKind
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class MadeList:
     """A list that the nest makes and appends numbers to, as a temporary of them.
 
@@ -705,10 +725,12 @@ Kind = (
     | Text
     | CharacterKind
     | Method  # of what is none of the nest's
+    | MethodKind
     | Generator
     | Generating
     | Vectorized
     | Generated  # on a stack
+    | NewKind  # the same
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))

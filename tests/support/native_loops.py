@@ -69,9 +69,11 @@ def check_whole_call(function: Callable[..., Any], given: tuple[Any, ...]) -> No
     assert hits(compiled) > before + 1, why
 
 
-def check_kept(function: Callable[..., Any], compiled: Any, *given: Any) -> None:
+def check_kept(
+    function: Callable[..., Any], compiled: Any, *given: Any, atoms: bool = True
+) -> None:
     """What a call gives is as in plain Python, by the code that there is already: nothing is forgotten before."""
-    check_same(function, partial(compiled), lambda: arguments(*given))
+    check_same(function, partial(compiled), lambda: arguments(*given), atoms=atoms)
 
 
 def leave_loops(monkeypatch: pytest.MonkeyPatch) -> None:
