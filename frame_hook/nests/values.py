@@ -525,6 +525,13 @@ class ZipOf:
 
 
 @dataclass(frozen=True, slots=True)
+class PairsOf:
+    """`itertools.pairwise(sequence)`."""
+
+    sequence: Item
+
+
+@dataclass(frozen=True, slots=True)
 class ReversedOf:
     """`reversed(sequence)`."""
 
@@ -585,6 +592,14 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True)
+class Pairs:
+    """Of one: a turn gives the item of the turn before, which lies in variables, and the next one."""
+
+    of: TurnKind
+    last: Kind
+
+
+@dataclass(frozen=True, slots=True)
 class Mapped:
     """Of several, as `Together`: a turn gives what a function gives for these."""
 
@@ -624,7 +639,17 @@ class Grid:
 
 
 TurnKind = (
-    Whole | Elements | Rows | Viewed | Members | Together | Mapped | Unrolled | Stepped | Grid
+    Whole
+    | Elements
+    | Rows
+    | Viewed
+    | Members
+    | Together
+    | Pairs
+    | Mapped
+    | Unrolled
+    | Stepped
+    | Grid
 )
 
 
@@ -692,8 +717,8 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ListPart | MadeList | MadeRows | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView | Bound
-    | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf
+    | ListPart | MadeList | MadeRows | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView
+    | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf
     | MadeFunction | Generated | MapOf | Lazily | Vectorized
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame

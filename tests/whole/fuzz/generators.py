@@ -58,11 +58,16 @@ def _several_axes(writer: Writer, turn: str) -> str:
             f"for {turn}, e_ in enumerate({part}.flat)", f"for {turn}, e_ in product(range(2), {part}.flat)",
         ))  # fmt: skip
     if array and writer.arrays[array][1] == 1 and rng.random() < 0.4:
-        return f"for {turn}, e_ in product(range(3), {array}[:4])"
+        return rng.choice(
+            (
+                f"for {turn}, e_ in product(range(3), {array}[:4])",
+                f"for {turn}, (v_, e_) in enumerate(pairwise({array}[:6]))",
+            )
+        )
     return rng.choice((
         f"for {turn}, v_ in product(range(3), range(n % 4))", f"for v_, {turn} in np.ndindex(m % 3, 4)",
         f"for {turn}, v_ in product((1, 2, 5), repeat=2)", f"for {turn}, e_ in product(range(3), (0.5, -1.5))",
-        f"for v_, {turn} in product([3, 1], range(5))",
+        f"for v_, {turn} in product([3, 1], range(5))", f"for v_, {turn} in pairwise(range(n % 6))",
     ))  # fmt: skip
 
 

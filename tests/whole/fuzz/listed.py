@@ -33,7 +33,7 @@ MAKERS = (
 )
 USES = (
     "len(r)", "sum(r)", "max(r)", "r[0]", "r[-1]", "[v + 1 for v in r]", "min(r, default=0)", "r", "(r, len(r))", "(r, r)",
-    "sum(v * v for v in r)",
+    "sum(v * v for v in r)", "[q - p for p, q in pairwise(r)]", "max(q - p for p, q in pairwise(x))",
 )  # fmt: skip
 USES_OF_TUPLES = (
     "len(r)", "sum(p * q for p, q in r)", "r[-1][0]", "[p - q for p, q in r]", "np.array(r)[:, 1]", "np.array(r).T", "r",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 PRELUDE = """\
 from functools import reduce
-from itertools import accumulate, product
+from itertools import accumulate, pairwise, product
 
 
 def applied(f, u):
@@ -73,7 +73,7 @@ def drawn(writer: Writer, kind: str, depth: int) -> str | None:
     finally:
         names.remove(name)
     made = f"lambda {name}: {body}"
-    if kind == "F" and rng.random() < 0.4:
+    if kind == "F" and rng.random() < 0.4 and len(writer.loops) < 2:  # they take long
         function = rng.choice(("stacked", "stacked", "paired", "vectors"))
         return f"{function}({made}, {rng.choice(('3', 'n % 5', 'm % 8', '1'))}).sum()"
     if rng.random() < 0.3:
