@@ -439,6 +439,9 @@ class WholeReader(Reader):
             case Array() | Part():
                 return _place(item, leaves, "array")
             case MadeList():
+                opnames = {one.opname for one in instructions.instructions(self._function.__code__)}
+                if not item.site and "FOR_ITER" not in opnames:  # NumPy has made it as fast
+                    raise NotNativeError("its calls take too little time")
                 if not self.tries.gives_lists:
                     raise ListsError
                 made_lists.settled(item)
