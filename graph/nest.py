@@ -376,11 +376,14 @@ class ResultSlot:
 
     `kinds` are those of KINDS that a number may be of, each with a variable, `name.float` and so on. Which one it is
     says `name.kind`: twice its place, and one more for a scalar of NumPy. "array" or "view" stands alone, with the
-    variables of an array that is bound again, and that may be a view.
+    variables of an array that is bound again, and that may be a view. `items`: the number that the items of a list are
+    which is made of such an array; `is_numpy`: these are scalars of NumPy.
     """
 
     name: str
     kinds: tuple[str, ...]
+    items: str = ""
+    is_numpy: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -614,7 +617,9 @@ def _described(slot: Slot) -> str:
             read = ", read" if slot.is_read else ""
             return f"{name}: growing list of {of}, {', '.join(columns)}{read}"
         case ResultSlot():
-            return f"{name}: {' or '.join(slot.kinds)}, given back"
+            whose = "numpy" if slot.is_numpy else "python"
+            items = f" as list of {whose} {slot.items}" if slot.items else ""
+            return f"{name}: {' or '.join(slot.kinds)}{items}, given back"
         case GeneratorSlot():
             return (
                 f"{name}: a generator of {'Python' if slot.is_python else 'NumPy'}'s random numbers"

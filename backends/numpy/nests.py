@@ -234,7 +234,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             columns = tuple((one.array - own, one.kind, one.is_numpy) for one in slot.columns)
             return "grown", slot.has_tuples, slot.is_read, columns
         case ResultSlot():
-            return "result", slot.kinds
+            return ("result", slot.kinds, *((slot.items, slot.is_numpy) if slot.items else ()))
     return (slot.kind,)
 
 

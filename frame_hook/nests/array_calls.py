@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufuse.frame_hook.nests import (
+    arithmetic,
     arranged,
     composed,
     elementwise,
@@ -82,8 +83,10 @@ def attribute(reader: Reader, owner: Array | Part | Lazy, name: str) -> Item:
         return Items(_shape(reader, owner))
     if name == "T":
         return _transposed(reader, owner)
-    if name == "size" and len(shape := _shape(reader, owner)) == 1:
-        return shape[0]
+    if name == "size":
+        return functools.reduce(
+            functools.partial(arithmetic.binary, reader.out, "*"), _shape(reader, owner)
+        )
     if name == "dtype":
         return Known(elementwise.dtype(reader, owner))
     if name in METHODS:
@@ -207,6 +210,7 @@ MAKERS: dict[Any, Rule] = {
     np.full: making.full,
     np.eye: making.identity, np.identity: making.identity, np.array: making.array,
     np.asarray: making.as_array, np.concatenate: composed.concatenate,
+    np.vstack: making.stacked, np.stack: making.stacked,
     np.arange: arranged.arange, np.linspace: arranged.linspace,
 }
 FUNCTIONS: dict[Any, Rule] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import slot_names
-from ufuse.frame_hook.nests import keeping
+from ufuse.frame_hook.nests import identity, keeping
 from ufuse.frame_hook.nests.frames import (
     Frame,
     Function,
@@ -87,6 +87,7 @@ def _enter(
     reader: Reader, key: int, called: symbols.Function, slots: Sequence[Item | None]
 ) -> None:
     function = reader.function(key, called)
+    unique = {slot for slot, item in enumerate(slots) if identity.takes_number(reader, item)}
     caller = reader.version(reader.next)
     anew = written(function.table.values())
     kinds: dict[int, Kind] = {}
@@ -96,6 +97,7 @@ def _enter(
         elif item is not None:
             kinds[slot] = keeping.keep(reader, function.variable(slot), item)
     go_to(reader, function, kinds, caller)
+    reader.frame.unique = unique
 
 
 def go_to(reader: Reader, function: Function, kinds: dict[int, Kind], caller: Version) -> None:
@@ -152,6 +154,7 @@ def leave(reader: Reader, item: Item) -> None:
     function = reader.frame.function
     if any(one.maker is function for one in _made(item)):
         raise NotNativeError("it returns a function that it makes")
+    item = identity.moved(reader, item)
     reader.next = go_back(reader).position
     reader.stack.append(item)
     if not function.returns_once:

@@ -246,5 +246,6 @@ def filled(reader: Reader, item: Item, value: Item) -> Item:
         raise NotNativeError("it fills what is no array")
     _floats(reader, item)
     conversions.number(reader.out, value)
+    reader.writes(item.holder)
     elementwise.assign(reader, views.part(reader, item), value)
     return NOTHING

@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests import (
     idioms,
     iterating,
     lists,
+    made_rows,
     object_lists,
     tables,
 )
@@ -44,6 +45,7 @@ from ufuse.frame_hook.nests.values import (
     Listed,
     MadeFunction,
     MadeList,
+    MadeRows,
     Member,
     Method,
     NotNativeError,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 
+LISTS = Numbers, OtherList, Listed, MadeList, MadeRows
 # To what the views of a dict are as tuples.
 GOES_OVER = (len, sum, min, max, any, all, enumerate, zip, reversed)
 
@@ -71,7 +74,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     """`owner.name`."""
     if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
         return reader.outside.attribute(owner.value, name)
-    if isinstance(owner, Array) and name == "flat":
+    if isinstance(owner, Array | Part | Lazy) and name == "flat":
         return grids.elements_of(reader, owner, gives_places=False)
     if isinstance(owner, Array | Part | Lazy):
         return array_calls.attribute(reader, owner, name)
@@ -79,7 +82,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return complexes.attribute(owner, name)
     if isinstance(owner, Table) and name == "append":
         owner = reader.outside.grow(owner)
-    if isinstance(owner, Listed | MadeList) and name == "append":
+    if isinstance(owner, Listed | MadeList | MadeRows) and name == "append":
         return Method(owner, name)
     if isinstance(owner, Numbers | OtherList) and name == "append":
         if type(reader.outside.sequences[owner.holder.slot]) is not list:
@@ -126,7 +129,7 @@ def call(
             arguments = [characters.known(reader, one) for one in arguments]
             reader.stack.append(fields.called_method(reader, owner, name, arguments))
             return
-        if isinstance(owner, Numbers | OtherList | Listed | MadeList) and not keywords:
+        if isinstance(owner, LISTS) and not keywords:
             reader.stack.append(lists.called_method(reader, owner, name, arguments))
             return
         reader.stack.append(array_calls.called_method(reader, owner, name, arguments, keywords))
@@ -198,6 +201,8 @@ def call(
         and isinstance(arguments[0], Numbers | OtherList | MadeList)
     ):
         reader.stack.append(reader.length(arguments[0].holder, 0))
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], MadeRows):
+        reader.stack.append(made_rows.length(reader, arguments[0]))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Objects):
         reader.stack.append(object_lists.length(reader, arguments[0]))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Table | Row):

@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Kind,
+    Listed,
     NotNativeError,
     Number,
     NumberKind,
@@ -122,14 +123,15 @@ def split(reader: Reader, stack: list[Item]) -> None:
 
 def _numbers(item: Item) -> list[Number]:
     """The numbers that an item is made of."""
-    if isinstance(item, Items):
+    if isinstance(item, Items | Listed):
         return [number for one in item.items for number in _numbers(one)]
     return [item] if isinstance(item, Number) else []
 
 
 def _replaced(item: Item, old: Number, new: Number) -> Item:
-    if isinstance(item, Items):
-        return Items(tuple(_replaced(one, old, new) for one in item.items))
+    if isinstance(item, Items | Listed):
+        items = tuple(_replaced(one, old, new) for one in item.items)
+        return Items(items) if isinstance(item, Items) else Listed(items, item.site)
     return new if item == old else item
 
 

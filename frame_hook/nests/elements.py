@@ -13,6 +13,7 @@ from ufuse.frame_hook.nests import (
     gathers,
     lists,
     made_lists,
+    made_rows,
     object_lists,
     tables,
     tuples,
@@ -33,6 +34,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Listed,
     MadeList,
+    MadeRows,
     Member,
     NotNativeError,
     Number,
@@ -73,6 +75,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
     if isinstance(container, MadeList):
         container = made_lists.settled(container)
         return _loaded(reader, container.holder, (views.index(reader, key),))
+    if isinstance(container, MadeRows):
+        return made_rows.element(reader, container, key)
     if isinstance(container, Entries):
         return fields.entry(reader, container, characters.known(reader, key))
     if isinstance(container, Text):
@@ -182,6 +186,7 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
         return
     if not isinstance(container, Array | Part):
         raise NotNativeError("it stores into what is no array")
+    reader.writes(container.holder)
     if gathers.has_array(key):
         gathers.put(reader, container, key, item)
         return
@@ -211,14 +216,12 @@ def _store(reader: Reader, holder: Holder, place: tuple[Value, ...], item: Item)
         return
     value = _converted(reader, item, dtype)
     elementwise.settle(reader)
-    reader.writes(holder)
     reader.out.store(reader.array(holder), *place, value)
 
 
 def _store_complex(reader: Reader, holder: Holder, place: tuple[Value, ...], item: Item) -> None:
     one = complexes.whole(reader.out, item)
     elementwise.settle(reader)
-    reader.writes(holder)
     for part in PARTS:
         value = getattr(one, part)
         reader.out.store(reader.array(holder), *place, value, part=part)

@@ -274,6 +274,7 @@ def update_with(reader: Reader, target: Part, one: Lazy) -> None:
         raise NotNativeError(f"{one.name} in place")
     for length, axis in zip(one.lengths, target.axes, strict=True):
         doubt_unlike(reader.out, length.value, axis.length.value)
+    reader.writes(target.holder)
     result = _as(reader, one, target.dtype)
     assert isinstance(result, Lazy)
     _write(reader, target, result)

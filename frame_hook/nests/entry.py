@@ -187,6 +187,10 @@ def _read(
     )
 
 
+class ListsError(Exception):
+    """A call gives back a list that it makes: it is to be known whether its items are objects that others have."""
+
+
 def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
     """What reading a loop gives, with all that turns out on the way; `dynamic` are numbers that change."""
     tries = Tries(frozenset(), dynamic=frozenset(dynamic))
@@ -199,6 +203,8 @@ def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
             tries = replace(tries, fields=tries.fields | more.fields, wide=tries.wide | more.wide)
         except MemberError as more:
             tries = replace(tries, members=tries.members | more.slots)
+        except ListsError:
+            tries = replace(tries, gives_lists=True)
         except GrowError as more:
             tries = replace(tries, grown=more.added(tries.grown))
         except WidenError as more:

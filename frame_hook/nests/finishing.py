@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import carried, either, grids, lists, object_lists
+from ufuse.frame_hook.nests import carried, either, grids, lists, made_rows, object_lists
 from ufuse.frame_hook.nests.frames import Version, attributes_in
 from ufuse.frame_hook.nests.leaner import leaner, variables_of
 from ufuse.frame_hook.nests.leaving import DOUBT, Exit
@@ -72,6 +72,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     reader.used |= {kind.holder.slot for kind in own_kinds if isinstance(kind, MemberKind)}
     used = sorted(reader.used | changed)
     reader.lists.check(reader.outside, reader.stored)
+    made_rows.check(reader)
     beside = object_lists.checked(reader)  # registers of objects that must be no items of lists
     if not reader.functions:
         lists.refuse_slight(reader)

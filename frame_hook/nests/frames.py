@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.nests.positions import joins
-from ufuse.frame_hook.nests.values import Item, Kind, NumberKind
+from ufuse.frame_hook.nests.values import Item, Kind, NumberKind, RowOf
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
 HIDDEN = (RESULT, LOST)
@@ -39,7 +39,7 @@ class Tries:
     where others are none, is in doubt. By the program's names for them: `dynamic` are ints from outside
     that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
     NumPy's numbers, whichever. `members`: slots of locals that it does not bind, which are items of lists of objects.
-    `grown`: where it makes lists that it appends to, with what they get.
+    `grown`: where it makes lists that it appends to, with what they get. `gives_lists`: it gives some back.
     """
 
     widened: frozenset[str] | None = None
@@ -49,7 +49,8 @@ class Tries:
     fields: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()
     members: frozenset[int] = frozenset()
-    grown: frozenset[tuple[str, frozenset[NumberKind]]] = frozenset()
+    grown: frozenset[tuple[str, frozenset[NumberKind | RowOf]]] = frozenset()
+    gives_lists: bool = False
 
 
 NO_TRIES = Tries()
@@ -108,6 +109,7 @@ class Version:
     locals: tuple[tuple[int, Kind], ...]
     stack: tuple[Kind, ...]
     caller: Version | None
+    unique: frozenset[int] = frozenset()  # of locals, as of `Frame`
 
     @property
     def place(self) -> tuple[str, int]:
@@ -127,9 +129,13 @@ def attributes_in(slots: dict[int, Kind]) -> dict[int, Kind]:
 
 @dataclass(slots=True)
 class Frame:
-    """A function being read: its locals and its stack as they are, and attributes, see `fields.py`."""
+    """A function being read: its locals and its stack as they are, and attributes, see `fields.py`.
+
+    `unique`: slots of locals whose objects nothing else has, see `identity.py`.
+    """
 
     function: Function
     slots: dict[int, Kind]
     stack: list[Item]
     caller: Version | None = None
+    unique: set[int] = field(default_factory=set)

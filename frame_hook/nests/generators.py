@@ -29,6 +29,7 @@ from ufuse.frame_hook.nests import (
     keeping,
     lists,
     made_lists,
+    made_rows,
     making,
 )
 from ufuse.frame_hook.nests.frames import LOST, RESULT, Function
@@ -39,6 +40,7 @@ from ufuse.frame_hook.nests.values import (
     CellOf,
     Empty,
     Generated,
+    GridOf,
     Item,
     Items,
     Kind,
@@ -46,6 +48,7 @@ from ufuse.frame_hook.nests.values import (
     Listed,
     MadeFunction,
     MadeList,
+    MadeRows,
     MapOf,
     NotNativeError,
     Number,
@@ -92,6 +95,10 @@ EACH = MadeFunction(
 )
 
 
+# What such a call goes over as if a generator gave its items.
+GONE_OVER = Numbers, MadeList, MadeRows, Row, Array, RangeOf, MapOf, GridOf
+
+
 # Functions and generators -----------------------------------------------------------------------------------------
 
 
@@ -115,11 +122,7 @@ def make_generator(function: MadeFunction, iterator: Item) -> Generated:
 def is_gone_over(function: Any, arguments: list[Item]) -> bool:
     """Whether a call goes over a sequence of numbers: as over a generator of its items."""
     is_known = isinstance(function, CALLABLE) and function in CONSUMERS
-    return (
-        is_known
-        and bool(arguments)
-        and isinstance(arguments[0], Numbers | MadeList | Row | Array | RangeOf | MapOf)
-    )
+    return is_known and bool(arguments) and isinstance(arguments[0], GONE_OVER)
 
 
 def consume(
@@ -147,7 +150,7 @@ def consume(
     for one in starts:
         complexes.scalar(reader.out, one)  # others are an error even with nothing to add
     if consumer.begins_list:
-        starts = [made_lists.begin(reader, ())]
+        starts = [made_rows.begin(reader, ())]
     _enter(reader, generated, consumer, reader.next, *starts)
 
 
@@ -393,8 +396,8 @@ def _choosing(function: Any) -> Consumer:
 
 def _append(reader: Reader, item: Item) -> None:
     result = _result(reader)
-    assert isinstance(result, Listed | MadeList)
-    made_lists.append(reader, result, item)
+    assert isinstance(result, Listed | MadeList | MadeRows)
+    made_rows.append(reader, result, item)
 
 
 @functools.cache
@@ -437,7 +440,7 @@ def from_iter(reader: Reader, arguments: list[Item], keywords: Mapping[str, Item
     variable = _count_variable(reader.frame.function, reader.next)
     reader.out.set(variable, conversions.as_i64(reader.out, count))
     consumer = into_array(making.dtype_of(given["dtype"], np.dtype(float)))
-    _enter(reader, generated, consumer, reader.next, made_lists.begin(reader, ()))
+    _enter(reader, generated, consumer, reader.next, made_rows.begin(reader, ()))
 
 
 CONSUMERS: dict[Any, Consumer] = {

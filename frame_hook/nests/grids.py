@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import attributes, elements
+from ufuse.frame_hook.nests import attributes, elements, elementwise, keeping, made_lists, views
 from ufuse.frame_hook.nests.integers import range_length
 from ufuse.frame_hook.nests.tuples import MOST_MEMBERS
 from ufuse.frame_hook.nests.values import (
@@ -27,14 +27,18 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    Lazy,
+    MadeList,
     NotNativeError,
     Number,
     Numbers,
+    Part,
     RangeOf,
     Stepped,
     Thing,
     Together,
     TurnKind,
+    ViewKind,
     Whole,
 )
 from ufuse.frame_hook.objects.classes import class_member, guard_member, uses_plain
@@ -53,7 +57,6 @@ METHODS = ("__init__", "__iter__", "__next__")
 OWN = {(kind, name): vars(kind)[name] for kind in WRAPPERS for name in METHODS}
 CODES = {key: function.__code__ for key, function in OWN.items()}
 ONCE = Known(1)
-NOT_FOLLOWED = "it goes over a product of what are no ranges or tuples of numbers"
 
 
 # The iterator of the frame ----------------------------------------------------------------------------------------
@@ -155,30 +158,38 @@ def begin_places(reader: Reader, kind: TurnKind, name: str) -> None:
 # What the loop makes ----------------------------------------------------------------------------------------------
 
 
-def product_of(_: Reader, pools: Sequence[Item], repeat: Item = ONCE) -> Item:
+def product_of(reader: Reader, pools: Sequence[Item], repeat: Item = ONCE) -> Item:
     """`itertools.product(*pools, repeat=repeat)`: a tuple of tuples where members of some pool are known."""
     times = repeat.value if isinstance(repeat, Known) else None
     if type(times) is not int or not 1 <= times * len(pools) <= MAP_AXES:
         raise NotNativeError("it goes over a product of too many pools, or of none")
-    if all(isinstance(one, RangeOf | Numbers) for one in pools):
-        return GridOf(tuple(pools) * times)
     members = [one.items for one in pools if isinstance(one, Items)]
-    if len(members) < len(pools):
-        raise NotNativeError(NOT_FOLLOWED)
-    count = math.prod(map(len, members)) ** times
-    if count > MOST_MEMBERS:
-        raise NotNativeError("it goes over a product of tuples with many members")
-    return Items(tuple(map(Items, itertools.product(*members, repeat=times))))
+    if len(members) == len(pools) and math.prod(map(len, members)) ** times <= MOST_MEMBERS:
+        return Items(tuple(map(Items, itertools.product(*members, repeat=times))))
+    return GridOf(tuple(_pool(reader, one) for one in pools) * times)
+
+
+def _pool(reader: Reader, pool: Item) -> Item:
+    """What a product goes over: it takes the items at once, which may change before they are given."""
+    if isinstance(pool, RangeOf):
+        return pool
+    if isinstance(pool, Numbers) and type(reader.outside.sequences[pool.holder.slot]) is tuple:
+        return pool
+    return made_lists.copied(reader, pool)
 
 
 def elements_of(reader: Reader, array: Item, *, gives_places: bool) -> GridOf:
     """`array.flat`, or `np.ndenumerate(array)`."""
-    if not isinstance(array, Array):
+    if not isinstance(array, Array | Part | Lazy):
         raise NotNativeError("it goes over all elements of what is no array")
-    axes = range(len(array.indices), len(reader.seen(array.holder)))
-    zero, one = reader.out.constant(I64, 0), reader.out.constant(I64, 1)
-    pools = (RangeOf(zero, reader.length(array.holder, axis).value, one) for axis in axes)
-    return GridOf(tuple(pools), array, gives_places)
+    array = elementwise.computed(reader, array)
+    if isinstance(array, Array):
+        axes = range(len(array.indices), len(reader.seen(array.holder)))
+        lengths = [reader.length(array.holder, axis).value for axis in axes]
+    else:
+        lengths = [one.value for one in array.lengths]
+    zero, step = reader.out.constant(I64, 0), reader.out.constant(I64, 1)
+    return GridOf(tuple(RangeOf(zero, one, step) for one in lengths), array, gives_places)
 
 
 def begin(reader: Reader, item: GridOf, name: str) -> tuple[Grid, Value]:
@@ -194,17 +205,22 @@ def begin(reader: Reader, item: GridOf, name: str) -> tuple[Grid, Value]:
         axes.append(kind)
     if array is None:
         return Grid(tuple(axes)), left
+    if isinstance(array, Part):
+        view = keeping.keep(reader, f"{name}.view", array)
+        assert isinstance(view, ViewKind)
+        return Grid(tuple(axes), view=view, gives_places=item.gives_places), left
     elements.doubt_no_row(reader, array)
     for axis, index in enumerate(array.indices):
         out.set(f"{name}[{axis}]", index)
-    return Grid(tuple(axes), array.holder, len(array.indices), item.gives_places), left
+    grid = Grid(
+        tuple(axes), array.holder, indices=len(array.indices), gives_places=item.gives_places
+    )
+    return grid, left
 
 
 def _axis(reader: Reader, pool: Item, name: str) -> tuple[TurnKind, Value]:
     """What an axis gives, and how long it is."""
-    if isinstance(pool, Numbers):
-        if type(reader.outside.sequences[pool.holder.slot]) is not tuple:
-            raise NotNativeError(NOT_FOLLOWED)  # whose items may change before they are given
+    if isinstance(pool, Numbers | MadeList):
         return Elements(pool.holder, 0), reader.length(pool.holder, 0).value
     assert isinstance(pool, RangeOf)
     out = reader.out
@@ -231,10 +247,13 @@ def given(reader: Reader, grid: Grid, name: str) -> Item:
         following = out.op("add", I64, out.get(f"{name}.next", I64), out.get(f"{name}.step", I64))
         out.set(f"{name}.next", following)
     numbers = Items(tuple(map(_number, repeat(reader), grid.axes, names, places)))
-    if grid.holder is None:
+    if grid.view is not None:
+        element = elements.element(reader, views.kept(reader, grid.view), numbers)
+    elif grid.holder is not None:
+        indices = (out.get(f"{name}[{axis}]", I64) for axis in range(grid.indices))
+        element = elements.part(reader, grid.holder, (*indices, *places))
+    else:
         return numbers
-    indices = (out.get(f"{name}[{axis}]", I64) for axis in range(grid.indices))
-    element = elements.part(reader, grid.holder, (*indices, *places))
     return Items((numbers, element)) if grid.gives_places else element
 
 

@@ -21,8 +21,9 @@ from ufuse.frame_hook.nests import (
     elementwise,
     fields,
     generators,
+    identity,
     lists,
-    made_lists,
+    made_rows,
     object_lists,
     reductions,
     tables,
@@ -42,6 +43,7 @@ from ufuse.frame_hook.nests.values import (
     Listed,
     MadeFunction,
     MadeList,
+    MadeRows,
     NotNativeError,
     Number,
     Part,
@@ -101,7 +103,9 @@ def _copy(reader: Reader, arg: int) -> None:
         raise NotNativeError("it keeps a generator")
     if isinstance(reader.stack[-arg], Lazy | Items):  # used twice, computed once
         elementwise.settle(reader)
-    reader.stack.append(reader.stack[-arg])
+    item = reader.stack[-arg]
+    reader.stack[-arg] = identity.shared(item)
+    reader.stack.append(item)
 
 
 @reads("SWAP")
@@ -236,7 +240,7 @@ def _build_list(reader: Reader, count: int) -> None:
     _build_tuple(reader, count)
     items = reader.stack.pop()
     assert isinstance(items, Items)
-    reader.stack.append(made_lists.begin(reader, items.items))
+    reader.stack.append(made_rows.begin(reader, items.items))
 
 
 @reads("LIST_EXTEND")
@@ -244,13 +248,13 @@ def _list_extend(reader: Reader, depth: int) -> None:
     """Of constants: a list of three or more."""
     items = reader.stack.pop()
     before = reader.stack[-depth]
-    if not isinstance(items, Items) or not isinstance(before, Listed | MadeList):
+    if not isinstance(items, Items) or not isinstance(before, Listed | MadeList | MadeRows):
         raise NotNativeError("making a list is not compiled yet")
     if isinstance(before, Listed):
         reader.stack[-depth] = Listed(before.items + items.items, before.site)
         return
     for one in items.items:
-        made_lists.append(reader, before, one)
+        made_rows.append(reader, before, one)
 
 
 @reads("LIST_APPEND")

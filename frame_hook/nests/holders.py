@@ -32,6 +32,8 @@ class Holders:
 
     `used` are slots of the frame, and registers with what is taken from outside; `stored` those of arrays that are
     written, `ordered` those of arrays whose axes must lie in memory in order; `drawn` are registers of generators.
+    `kept_arrays` are arrays that lists have as rows while they have other names, `changed_arrays` those that are
+    written as the program says; `shared_lists` have items that something else may have, too, see `identity.py`.
     """
 
     def __init__(self, state: tuple[Any, ...], outside: Outside) -> None:
@@ -43,6 +45,9 @@ class Holders:
         self.used: set[int] = set()
         self.stored: set[int] = set()
         self.ordered: set[int] = set()
+        self.kept_arrays: set[Holder] = set()
+        self.changed_arrays: set[Holder] = set()
+        self.shared_lists: set[Holder] = set()
         self.drawn: set[int] = set()
 
     def array(self, holder: Holder) -> int:
@@ -113,7 +118,8 @@ class Holders:
         return self.outside.generators[register].name
 
     def writes(self, holder: Holder) -> None:
-        """An array is written."""
+        """An array is written that the program knows."""
+        self.changed_arrays.add(holder)
         if isinstance(holder, ArrayKind):
             self.stored.add(holder.slot)
 

@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests import (
     grids,
     keeping,
     made_lists,
+    made_rows,
     object_lists,
     tables,
 )
@@ -39,6 +40,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     ListPart,
     MadeList,
+    MadeRows,
     MapOf,
     Mapped,
     Members,
@@ -46,10 +48,13 @@ from ufuse.frame_hook.nests.values import (
     Number,
     Numbers,
     Objects,
+    Pairs,
+    PairsOf,
     Part,
     RangeOf,
     ReversedOf,
     Row,
+    Rows,
     Table,
     Text,
     Together,
@@ -76,6 +81,7 @@ SEQUENCES = (
     | Objects
     | ListPart
     | MadeList
+    | MadeRows
     | Row
     | RangeOf
 )
@@ -122,6 +128,12 @@ def _reversed_of(_: Reader, arguments: list[Item]) -> ReversedOf:
     return ReversedOf(sequence)
 
 
+def _pairs_of(_: Reader, arguments: list[Item]) -> PairsOf:
+    (sequence,) = arguments
+    _look_at(sequence)
+    return PairsOf(sequence)
+
+
 def _map_of(_: Reader, arguments: list[Item]) -> MapOf:
     function, *items = arguments
     for one in items:
@@ -157,7 +169,7 @@ def _enumerated(reader: Reader, arguments: list[Item]) -> GridOf:
 
 
 def _look_at(item: Item) -> None:
-    if not isinstance(item, SEQUENCES | EnumerateOf | ZipOf | ReversedOf | GridOf):
+    if not isinstance(item, SEQUENCES | EnumerateOf | ZipOf | ReversedOf | GridOf | PairsOf):
         raise NotNativeError("an inner loop is over what is no range, array or tuple")
 
 
@@ -171,6 +183,7 @@ ITERABLES: dict[type, tuple[range, Maker]] = {
     map: (range(2, 9), _map_of),
     filter: (range(2, 3), _filter_of),
     itertools.accumulate: (range(2, 3), _accumulate_of),
+    itertools.pairwise: (range(1, 2), _pairs_of),
     itertools.product: (range(1, MAP_AXES + 1), grids.product_of),
     np.ndindex: (range(1, MAP_AXES + 1), _indexes_of),
     np.ndenumerate: (range(1, 2), _enumerated),
@@ -242,6 +255,9 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             made = made_lists.settled(item).holder
             _set(reader, name, zero, one)
             return Elements(made, 0), reader.length(made, 0).value
+        case MadeRows():
+            _set(reader, name, zero, one)
+            return Rows(item), made_rows.length(reader, item).value
         case ListPart(sequence, start, count):
             _begin(reader, sequence, name)
             _set(reader, name, start, one)
@@ -262,6 +278,8 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             together, left = _begin_together(reader, items, name)
             assert isinstance(together, Together)
             return Mapped(keeping.keep_item(reader, f"{name}.function", function), together), left
+        case PairsOf(sequence):
+            return _begin_pairs(reader, sequence, name)
         case ReversedOf():
             return _begin_backwards(reader, item.sequence, name)
         case GridOf():
@@ -291,6 +309,16 @@ def _begin_together(reader: Reader, items: tuple[Item, ...], name: str) -> tuple
     for _, left in begun[1:]:
         least = out.op("select", I64, out.op("ilt", I1, left, least), left, least)
     return Together(tuple((str(place), kind) for place, (kind, _) in enumerate(begun))), least
+
+
+def _begin_pairs(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
+    """The first item is taken at once; a doubt where there is none."""
+    out = reader.out
+    kind, left = _begin(reader, item, f"{name}.of")
+    one = out.constant(I64, 1)
+    out.doubt_if(out.op("ilt", I1, left, one))
+    first = _given(reader, kind, f"{name}.of")
+    return Pairs(kind, keeping.keep(reader, f"{name}.last", first)), out.op("sub", I64, left, one)
 
 
 def _begin_backwards(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
@@ -328,11 +356,19 @@ def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
         return Items(tuple(_given(reader, one, f"{name}.{part}") for part, one in kind.parts))
     if isinstance(kind, Grid):
         return grids.given(reader, kind, name)
+    if isinstance(kind, Pairs):
+        before = keeping.kept(reader, f"{name}.last", kind.last)
+        following = _given(reader, kind.of, f"{name}.of")
+        if keeping.keep(reader, f"{name}.last", following) != kind.last:
+            raise NotNativeError("it goes over pairs of several types")
+        return Items((before, following))
     now = _next(reader, name)
     match kind:
         case Elements(holder, count):
             indices = (out.get(f"{name}[{axis}]", I64) for axis in range(count))
             return elements.part(reader, holder, (*indices, now))
+        case Rows(made):
+            return made_rows.row(reader, made, now)
         case Viewed(view):
             part = keeping.kept(reader, f"{name}.view", view)
             return elements.element(reader, part, Number(INT, now))

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import complexes, elements, elementwise, object_lists, tables, views
+from ufuse.frame_hook.nests import (
+    complexes,
+    elements,
+    elementwise,
+    identity,
+    object_lists,
+    tables,
+    views,
+)
 from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
@@ -30,10 +38,12 @@ from ufuse.frame_hook.nests.values import (
     ListedKind,
     MadeFunction,
     MadeList,
+    MadeRows,
     Member,
     MemberKind,
     Method,
     MethodKind,
+    NewKind,
     NotNativeError,
     Number,
     NumberKind,
@@ -93,9 +103,9 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return item
         case Vectorized(Known() | MadeFunction()):
             return item
-        case Numbers() | Table() | Objects() | OtherList() | MadeList() | Text():
+        case Numbers() | Table() | Objects() | OtherList() | MadeList() | MadeRows() | Text():
             return item
-        case Method(Numbers() | OtherList() | MadeList() | Entries()):
+        case Method(Numbers() | OtherList() | MadeList() | MadeRows() | Entries()):
             return item
         case Method(owner, method):
             return MethodKind(keep(reader, name, owner), method)
@@ -143,6 +153,8 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
     """The item that was put into variables."""
     out = reader.out
     match kind:
+        case NewKind(of):
+            return identity.made(kept(reader, name, of))
         case EitherKind():
             value = out.get(number_variable(name, kind), TYPES[kind.kind])
             return Number(kind, value, out.get(f"{name}:{kind.kind}.tag", I1))

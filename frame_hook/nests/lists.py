@@ -13,7 +13,7 @@ from ufuse.frame_hook.nests import (
     conversions,
     either,
     elementwise,
-    made_lists,
+    made_rows,
     object_lists,
     tables,
     views,
@@ -31,6 +31,7 @@ from ufuse.frame_hook.nests.values import (
     Listed,
     ListPart,
     MadeList,
+    MadeRows,
     NotNativeError,
     Number,
     NumberKind,
@@ -174,8 +175,8 @@ def called_method(reader: Reader, owner: Item, name: str, arguments: Sequence[It
 
 def append(reader: Reader, owner: Item, item: Item) -> None:
     """`owner.append(item)`, and what a comprehension gives in a turn."""
-    if isinstance(owner, Listed | MadeList):
-        made_lists.append(reader, owner, item)
+    if isinstance(owner, Listed | MadeList | MadeRows):
+        made_rows.append(reader, owner, item)
         return
     if not isinstance(owner, Numbers | OtherList):
         raise NotNativeError("it appends to what is no list of numbers")
@@ -244,6 +245,8 @@ def truth(reader: Reader, item: Item) -> Item:
         return Known(bool(item.items))
     if isinstance(item, Text):
         length = reader.length(reader.outside.as_characters(item).holder, 0).value
+    elif isinstance(item, MadeRows):
+        length = made_rows.length(reader, item).value
     elif isinstance(item, Table | Row):
         length = tables.length(reader, item).value
     elif isinstance(item, Objects):

@@ -6,12 +6,11 @@ more than the items that the list begins with is in doubt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import conversions, either, elementwise, reductions, views
+from ufuse.frame_hook.nests import conversions, either, elementwise, identity, reductions, views
 from ufuse.frame_hook.nests.frames import Version
 from ufuse.frame_hook.nests.temporaries import parts_in
 from ufuse.frame_hook.nests.values import (
@@ -24,12 +23,18 @@ from ufuse.frame_hook.nests.values import (
     Elements,
     Item,
     Items,
+    Lazy,
     Length,
     Listed,
     MadeList,
     NotNativeError,
     Number,
     NumberKind,
+    Numbers,
+    Part,
+    Row,
+    RowOf,
+    Rows,
     TemporaryKind,
 )
 from ufuse.graph.nest import I1, I64, Value
@@ -39,15 +44,16 @@ if TYPE_CHECKING:
 
 SEVERAL_TYPES = "a list gets items of several types"
 MAY_BE_MIXED = frozenset((INT, FLOAT, NP_INT, NP_FLOAT))
-Grown = frozenset[tuple[str, frozenset[NumberKind]]]
+Grown = frozenset[tuple[str, frozenset[NumberKind | RowOf]]]
 
 
 class GrowError(Exception):
-    """The loop is to be read with a list that gets numbers of a kind: where that is made, and the kind."""
+    """The loop is to be read with a list that gets items of some kinds: where that is made, and the kinds."""
 
-    def __init__(self, site: str, kind: NumberKind) -> None:
+    def __init__(self, site: str, *kinds: NumberKind | RowOf) -> None:
         super().__init__()
-        self.site, self.kind = site, kind
+        self.site = site
+        self.kinds = kinds
 
     def added(self, grown: Grown) -> Grown:
         """With those that are known already.
@@ -57,25 +63,22 @@ class GrowError(Exception):
 
         """
         known = dict(grown)
-        kinds = known.get(self.site, frozenset()) | {self.kind}
-        if len(kinds) > 1 and not kinds <= MAY_BE_MIXED:
+        kinds = known.get(self.site, frozenset()).union(self.kinds)
+        rows = [one for one in kinds if isinstance(one, RowOf)]
+        types = {one.type if isinstance(one, RowOf) else one for one in kinds}
+        if (rows and len(rows) < len(kinds)) or (len(types) > 1 and not types <= MAY_BE_MIXED):
+            raise NotNativeError(SEVERAL_TYPES)
+        if rows:
+            widths = {one.width for one in rows}
+            width = widths.pop() if len(widths) == 1 else None
+            has_tuples = width is not None and all(one.has_tuples for one in rows)
+            kinds = frozenset(RowOf(one, width, has_tuples) for one in types)
+        if known.get(self.site) == kinds:
             raise NotNativeError(SEVERAL_TYPES)
         return frozenset((known | {self.site: kinds}).items())
 
 
-def begin(reader: Reader, items: Sequence[Item]) -> Listed | MadeList:
-    """`[*items]`."""
-    site = f"{reader.frame.function.prefix}{reader.at.position}"
-    kinds = dict(reader.tries.grown).get(site)
-    if kinds is None:
-        return Listed(tuple(items), site)
-    made = _new(reader, kinds, site)
-    for one in items:
-        append(reader, made, one)
-    return made
-
-
-def _new(reader: Reader, kinds: frozenset[NumberKind], site: str) -> MadeList:
+def new(reader: Reader, kinds: frozenset[NumberKind], site: str) -> MadeList:
     """An empty list for numbers of some kinds."""
     is_real = any(one.is_real for one in kinds)
     kind = next(one for one in kinds if one.is_real is is_real)
@@ -93,11 +96,6 @@ def _memory(reader: Reader, kind: NumberKind, count: Value) -> TemporaryKind:
     return holder
 
 
-def is_unknown(item: Item) -> bool:
-    """Whether it is a list of which it is not known yet whether it gets items."""
-    return isinstance(item, Listed) and bool(item.site)
-
-
 def settled(item: MadeList) -> MadeList:
     """A list whose items are read.
 
@@ -110,46 +108,71 @@ def settled(item: MadeList) -> MadeList:
     return item
 
 
+def fits(owner: MadeList, kind: NumberKind) -> bool:
+    """Whether a list gets numbers of a kind without being made otherwise."""
+    if owner.mixed:
+        return kind in MAY_BE_MIXED and (owner.type.is_real or not kind.is_real)
+    return kind == owner.type
+
+
 def append(reader: Reader, owner: Listed | MadeList, item: Item) -> None:
-    """`owner.append(item)`."""
-    out, one = reader.out, _number(reader, item)
+    """`owner.append(item)` of a number."""
+    one = number_of(reader, item)
     if isinstance(owner, Listed):
         if not owner.site:
             raise NotNativeError("it appends to a list of which an array is made")
         raise GrowError(owner.site, one.type)
-    if owner.mixed:
-        if one.type not in MAY_BE_MIXED:
-            raise NotNativeError(SEVERAL_TYPES)
-        if one.type.is_real:
-            out.set(owner.mixed, out.constant(I1, True))
-        value = conversions.as_f64(out, one) if owner.type.is_real else one.value
-    elif one.type != owner.type:
+    if not fits(owner, one.type):
         if not owner.site:
             raise NotNativeError(SEVERAL_TYPES)
         raise GrowError(owner.site, one.type)
-    else:
-        value = one.value
-    if any(one.holder == owner.holder for one in _gone_over(reader)):
-        raise NotNativeError("it appends to a list that it goes over")
+    refuse_change(reader, owner)
+    keep_apart(reader, owner, item)
+    if owner.mixed and one.type.is_real:
+        reader.out.set(owner.mixed, reader.out.constant(I1, True))
     elementwise.settle(reader)
-    out.append(reader.number(owner.holder), value)
+    put(reader, owner, one)
 
 
-def _number(reader: Reader, item: Item) -> Number:
-    if isinstance(item, Items | Listed | MadeList):
-        raise NotNativeError(
-            "a list of lists or tuples that is made in the loop is not compiled yet"
-        )
+def keep_apart(reader: Reader, owner: MadeList, item: Item) -> None:
+    """Note that a list has got an object that something else may have, too."""
+    if reader.tries.gives_lists and not identity.take(reader, item):
+        reader.shared_lists.add(owner.holder)
+
+
+def put(reader: Reader, owner: MadeList, one: Number) -> None:
+    """Put a number behind the others of a list."""
+    is_converted = owner.mixed and owner.type.is_real
+    value = conversions.as_f64(reader.out, one) if is_converted else one.value
+    reader.out.append(reader.number(owner.holder), value)
+
+
+def refuse_change(reader: Reader, owner: MadeList) -> None:
+    """Refuse to change a list that something goes over, or that is in another one.
+
+    Raises:
+        NotNativeError: it is.
+
+    """
+    if owner.is_row:
+        raise NotNativeError("it changes a list that is in another one")
+    for one in _gone_over(reader):
+        if owner.holder == (one.of.flat.holder if isinstance(one, Rows) else one.holder):
+            raise NotNativeError("it appends to a list that it goes over")
+
+
+def number_of(reader: Reader, item: Item) -> Number:
+    """A number as it is put into a list."""
     return either.known(conversions.number(reader.out, item))
 
 
-def _gone_over(reader: Reader) -> list[Elements]:
+def _gone_over(reader: Reader) -> list[Elements | Rows]:
     """What loops go over, in the functions around, too."""
     versions: list[Version | None] = [reader.frame.caller]
     while versions[-1] is not None:
         versions.append(versions[-1].caller)
     stacks = [one.stack for one in versions if one is not None]
-    return list(parts_in((reader.stack, *stacks), (Elements,)))
+    return list(parts_in((reader.stack, *stacks), (Elements, Rows)))
 
 
 def length(reader: Reader, item: MadeList) -> Number:
@@ -159,28 +182,50 @@ def length(reader: Reader, item: MadeList) -> Number:
 
 def store(reader: Reader, container: MadeList, key: Item, item: Item) -> None:
     """`container[key] = item`."""
-    one = _number(reader, item)
+    one = number_of(reader, item)
     if one.type != settled(container).type:
         raise NotNativeError(SEVERAL_TYPES)
+    if container.is_row:
+        raise NotNativeError("it changes a list that is in another one")
+    keep_apart(reader, container, item)
     elementwise.settle(reader)
     reader.out.store(reader.array(container.holder), views.index(reader, key), one.value)
 
 
-def as_array(reader: Reader, item: MadeList, kind: np.dtype | None) -> Array:
-    """`np.array(item, kind)`: a new array. What an empty list gives by itself is one of floats."""
-    out, own = reader.out, item.type.dtype
+def dtype_of(item: MadeList, kind: np.dtype | None) -> np.dtype:
+    """The dtype of an array that is made of a list, and asked to be of some dtype."""
+    own = item.type.dtype
     wanted = own if kind is None else kind
     if wanted != own and (own.kind not in "if" or wanted.kind != "f"):
         raise NotNativeError(f"an array of {wanted} of a list of other numbers")
-    count = length(reader, item).value
-    if kind is None and item.mixed and item.type.is_real:
-        # of whole numbers alone it is one of these
-        out.doubt_if(out.op("not", I1, out.get(item.mixed, I1)))
-    elif kind is None and own != np.dtype(float):
-        out.doubt_if(out.op("ieq", I1, count, out.constant(I64, 0)))
+    return wanted
+
+
+def doubt_whole(reader: Reader, item: MadeList) -> None:
+    """Leave it to plain Python where a list that gets ints and floats has got ints alone: its array is one of these."""
+    if item.mixed and item.type.is_real:
+        reader.out.doubt_if(reader.out.op("not", I1, reader.out.get(item.mixed, I1)))
+
+
+def as_array(reader: Reader, item: MadeList, kind: np.dtype | None) -> Array:
+    """`np.array(item, kind)`: a new array. What an empty list gives by itself is one of floats."""
+    wanted, count = dtype_of(item, kind), length(reader, item).value
+    if kind is None:
+        doubt_whole(reader, item)
+        if item.type.dtype != np.dtype(float):
+            is_empty = reader.out.op("ieq", I1, count, reader.out.constant(I64, 0))
+            reader.out.doubt_if(is_empty)
     fresh = elementwise.allocated(reader, wanted, [Length(count)])
     elementwise.assign(reader, views.part(reader, fresh), views.part(reader, Array(item.holder)))
     return fresh
+
+
+def as_row(reader: Reader, item: MadeList) -> Part:
+    """Of which an array is made, with others. What an empty list gives is plain Python's."""
+    doubt_whole(reader, item)
+    count = length(reader, item).value
+    reader.out.doubt_if(reader.out.op("ieq", I1, count, reader.out.constant(I64, 0)))
+    return views.part(reader, Array(item.holder))
 
 
 PYTHONS = {"f": FLOAT, "i": INT, "b": BOOL}
@@ -192,6 +237,37 @@ def of_array(reader: Reader, item: Item) -> MadeList:
     kind = PYTHONS.get(given.dtype.kind)
     if kind is None:
         raise NotNativeError(f"a list of elements of {given.dtype} is not compiled yet")
+    return _copied(reader, given, kind)
+
+
+def _copied(reader: Reader, given: Part, kind: NumberKind) -> MadeList:
     holder = _memory(reader, kind, given.lengths[0].value)
     elementwise.assign(reader, views.part(reader, Array(holder)), given)
     return MadeList(holder, kind)
+
+
+def copied(reader: Reader, item: Item) -> MadeList:
+    """The items of a sequence of numbers of one type, as they are now: a list that nothing else has.
+
+    Raises:
+        NotNativeError: it is none.
+
+    """
+    match item:
+        case Array() | Part() | Lazy():
+            given = reductions.row(reader, item)
+            return _copied(reader, given, reader.element_kind(given.dtype))
+        case Numbers(holder, kind) | Row(holder, kind):
+            indices = (item.index,) if isinstance(item, Row) else ()
+            return _copied(reader, views.part(reader, Array(holder, indices)), kind)
+        case MadeList():
+            given = views.part(reader, Array(settled(item).holder))
+            return _copied(reader, given, item.type)
+        case Items(items) | Listed(items) if items:
+            numbers = [number_of(reader, one) for one in items]
+            if len({one.type for one in numbers}) == 1:
+                made = new(reader, frozenset((numbers[0].type,)), "")
+                for one in numbers:
+                    append(reader, made, one)
+                return made
+    raise NotNativeError("it goes over a product of what are no ranges and no numbers of one type")

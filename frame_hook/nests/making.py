@@ -12,6 +12,7 @@ from ufuse.frame_hook.nests import (
     conversions,
     elementwise,
     made_lists,
+    made_rows,
     reductions,
     views,
 )
@@ -25,6 +26,7 @@ from ufuse.frame_hook.nests.values import (
     Length,
     Listed,
     MadeList,
+    MadeRows,
     NotNativeError,
     Number,
     Part,
@@ -127,12 +129,14 @@ def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
     """`np.array` of a list or tuple of numbers, of such lists, or of vectors."""
     if isinstance(items, Array | Part):
         raise NotNativeError("np.array of an array")
-    if isinstance(items, MadeList):
-        return made_lists.as_array(
-            reader, items, None if dtype is None else dtype_of(dtype, items.type.dtype)
-        )
+    if isinstance(items, MadeList | MadeRows):
+        own = (items if isinstance(items, MadeList) else items.flat).type.dtype
+        kind = None if dtype is None else dtype_of(dtype, own)
+        if isinstance(items, MadeRows):
+            return made_rows.as_array(reader, items, kind)
+        return made_lists.as_array(reader, items, kind)
     rows = items.items if isinstance(items, Items | Listed) else ()
-    if any(map(elementwise.is_array, rows)):
+    if any(elementwise.is_array(one) or isinstance(one, MadeList) for one in rows):
         return _of_rows(reader, rows, dtype)
     shape: tuple[int, ...] = (len(rows),)
     if rows and all(isinstance(row, Items | Listed) for row in rows):
@@ -160,8 +164,18 @@ def as_array(reader: Reader, item: Item, dtype: Item | None = None) -> Item:
     return item
 
 
+def stacked(reader: Reader, items: Item) -> Item:
+    """`np.vstack` or `np.stack` of vectors."""
+    if isinstance(items, MadeRows):
+        return made_rows.as_array(reader, items, None)
+    if not isinstance(items, Items | Listed) or not items.items:
+        raise NotNativeError("it joins what are no arrays")
+    return _of_rows(reader, items.items, None)
+
+
 def _of_rows(reader: Reader, rows: Sequence[Item], dtype: Item | None) -> Array:
-    """A matrix of vectors of one length."""
+    """A matrix of vectors, or of lists that the nest makes, of one length."""
+    rows = [made_lists.as_row(reader, one) if isinstance(one, MadeList) else one for one in rows]
     if not all(map(elementwise.is_array, rows)):
         raise NotNativeError("an array of arrays and numbers")
     kind = dtype_of(dtype, np.result_type(*(elementwise.dtype(reader, one) for one in rows)))

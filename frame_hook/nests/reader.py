@@ -29,11 +29,11 @@ from ufuse.frame_hook.nests import (
     fields,
     finishing,
     generators,
+    identity,
     iterating,
     keeping,
     leaving,
     lists,
-    made_lists,
     object_lists,
     unrolling,
     views,
@@ -63,7 +63,10 @@ from ufuse.frame_hook.nests.values import (
     Kind,
     Known,
     Lazy,
+    Mapped,
     MemberKind,
+    Members,
+    NewKind,
     NotNativeError,
     Number,
     NumberKind,
@@ -163,7 +166,9 @@ class Reader(Holders):
         self.doubts = False
         self._comes_back = False  # to the header, from some turn
         self._mismatch: str | None = None  # why not from another
-        # What is not done with a list, as far as that is known, and where.
+        # Whether it makes a list of which it is not known whether it gets items.
+        self.has_unknown = False
+        # What is not done then, as far as that is known, and where.
         self._unknown: tuple[NotNativeError, Frame, Instruction] | None = None
         self._bodies = 0  # of inner loops
         self.at: Instruction = self.own.table[position]  # being read
@@ -335,17 +340,26 @@ class Reader(Holders):
         frame = self.frame
         if self.tries.widened:
             self._widen(position)
+        if self.tries.gives_lists:
+            self.stack[:] = [identity.moved(self, item) for item in self.stack]
         function, live = frame.function, frame.function.live[position]
         always = self.changed if frame.caller is None else function.hidden
         kept = sorted(slot for slot in frame.slots if slot in live or slot in always or slot < 0)
         stack = tuple(
             item  # which is used once, before anything else can be
             if isinstance(item, Generated)
-            else keeping.keep(self, _stack_variable(function, place), item)
+            else self._kept_on_stack(_stack_variable(function, place), item)
             for place, item in enumerate(frame.stack)
         )
         locals_ = tuple((slot, unrolling.settled(frame.slots[slot], frame.stack)) for slot in kept)
-        return Version(function, position, locals_, stack, frame.caller)
+        unique = frozenset(frame.unique.intersection(kept))
+        return Version(function, position, locals_, stack, frame.caller, unique)
+
+    def _kept_on_stack(self, name: str, item: Item) -> Kind:
+        kind = keeping.keep(self, name, item)
+        if isinstance(item, Number) and item.is_new and isinstance(kind, NumberKind):
+            return NewKind(kind)
+        return kind
 
     def _is_header(self, version: Version) -> bool:
         if unrolling.is_unrolled(version.stack):
@@ -380,12 +394,14 @@ class Reader(Holders):
 
     def resume(self, version: Version) -> None:
         """Go on from a version."""
-        self.frame = Frame(version.function, dict(version.locals), [], version.caller)
-        self._take_stack(version)
+        self.frame = Frame(
+            version.function, dict(version.locals), [], version.caller, set(version.unique)
+        )
+        self.take_stack(version)
 
-    def _take_stack(self, version: Version) -> None:
+    def take_stack(self, version: Version) -> None:
         """Have on the stack what a version has in variables."""
-        self.stack = [
+        self.stack[:] = [
             keeping.kept(self, _stack_variable(version.function, place), kind)
             for place, kind in enumerate(version.stack)
         ]
@@ -550,9 +566,11 @@ class Reader(Holders):
             handler = HANDLERS.get(name)
             if handler is None:
                 raise NotNativeError(f"{name} is not compiled yet")
-            stack, keywords = list(self.stack), self.keywords
+            stack, keywords, frame = list(self.stack), self.keywords, self.frame
             try:
                 handler(self, instruction.arg or 0)
+                if self.tries.gives_lists and self.frame is frame:
+                    identity.note_result(self, instruction, stack)
             except NotNativeError as why:
                 if not self._is_left(name, stack, why):
                     raise
@@ -569,12 +587,8 @@ class Reader(Holders):
 
     def _is_left(self, name: str, stack: list[Item], why: NotNativeError) -> bool:
         """Whether an instruction that is not followed is left to plain Python: it raises, or is on other ways."""
-        if any(map(made_lists.is_unknown, stack[-3:])):
-            self._unknown = self._unknown or (
-                why,
-                self.frame,
-                self.at,
-            )  # that is it, if nothing is appended
+        if self.has_unknown:  # that is it, if nothing is appended
+            self._unknown = self._unknown or (why, self.frame, self.at)
             return True
         return name in OF_NUMBERS and _has_none(stack)
 
@@ -636,8 +650,10 @@ class Reader(Holders):
         body, version = self.new_label(), self.version(instruction.position)
         out.end("branch", body, exit_label, condition=goes_on)
         out.begin(body)
-        self._take_stack(version)
+        self.take_stack(version)
         iterating.begin_turn(self, turning, f"{turning.name}.left")
+        if self.tries.gives_lists and not isinstance(turning.kind, Mapped | Members):
+            self.stack.append(identity.turned(self, turning.kind, self.stack.pop()))
 
     # Locals ---------------------------------------------------------------------------------------------------
 
@@ -652,7 +668,8 @@ class Reader(Holders):
         if kind is None:
             self._load_from_outside(slot)
         else:
-            self.stack.append(self._kept(self.frame.function, slot, kind))
+            item = self._kept(self.frame.function, slot, kind)
+            self.stack.append(identity.loaded(item, slot))
 
     def _kept(self, function: Function, slot: int, kind: Kind) -> Item:
         """What a variable of the function being read, or of one that calls it, holds."""
@@ -692,6 +709,8 @@ class Reader(Holders):
     def store(self, slot: int) -> None:
         """Pop a local's new value."""
         item, function = self.stack.pop(), self.frame.function
+        if self.tries.gives_lists:
+            identity.store(self, slot, item)
         if isinstance(item, Empty):  # what a comprehension has hidden
             self.slots.pop(slot, None)
             return

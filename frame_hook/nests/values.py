@@ -151,15 +151,27 @@ class TurnConstant(ConstantKind):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number that is computed; where its type is an `EitherKind`, `tag` says whether it is NumPy's."""
+    """A number that is computed; where its type is an `EitherKind`, `tag` says whether it is NumPy's.
+
+    `is_new`: nothing else has the object; `origin`: the slot of the local that it was loaded from. See `identity.py`.
+    """
 
     type: NumberKind
     value: Value
     tag: Value | None = None
+    is_new: bool = field(default=False, compare=False)
+    origin: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.tag is None and isinstance(self.type, EitherKind):
             raise EitherError
+
+
+@dataclass(frozen=True, slots=True)
+class NewKind:
+    """A number on a stack that nothing else has, see `identity.py`."""
+
+    of: NumberKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +422,7 @@ class Method:
         | Character
         | Listed
         | MadeList
+        | MadeRows
     )
     name: str
 
@@ -451,13 +464,32 @@ class MadeList:
     """A list that the nest makes and appends numbers to, as a temporary of them.
 
     `site`: where, if it may get others. One that is `mixed` gets numbers of several types, and an array can be made of
-    it, no more; a variable of this name says whether it has got one that is not whole.
+    it, no more; a variable of this name says whether it has got one that is not whole. `is_row`: it is in another list.
     """
 
     holder: TemporaryKind
     type: NumberKind
     site: str = ""
     mixed: str = ""
+    is_row: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowOf:
+    """A row that a list gets: the kind of a number in it, and how long it is, where that is known while reading."""
+
+    type: NumberKind
+    width: int | None
+    has_tuples: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MadeRows:
+    """A list of rows of numbers that the nest makes: `flat` has the numbers of all; `width` as of `RowOf`."""
+
+    flat: MadeList
+    width: int | None
+    has_tuples: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,6 +526,13 @@ class ZipOf:
 
 
 @dataclass(frozen=True, slots=True)
+class PairsOf:
+    """`itertools.pairwise(sequence)`."""
+
+    sequence: Item
+
+
+@dataclass(frozen=True, slots=True)
 class ReversedOf:
     """`reversed(sequence)`."""
 
@@ -502,13 +541,13 @@ class ReversedOf:
 
 @dataclass(frozen=True, slots=True)
 class GridOf:
-    """What goes over several axes, the last of which turns first: ranges and tuples of numbers.
+    """What goes over several axes, the last of which turns first: ranges, tuples of numbers, and lists that are copies.
 
     Where `array` is given they are its axes: a turn gives an element, behind its indices if `gives_places`.
     """
 
     pools: tuple[Item, ...]
-    array: Array | None = None
+    array: Array | Part | None = None
     gives_places: bool = True
 
 
@@ -523,6 +562,13 @@ class Elements:
 
     holder: Holder
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Of a list of tuples that the nest makes."""
+
+    of: MadeRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,6 +590,14 @@ class Together:
     """Of several, each by the name of its variables: a turn gives a tuple."""
 
     parts: tuple[tuple[str, TurnKind], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Of one: a turn gives the item of the turn before, which lies in variables, and the next one."""
+
+    of: TurnKind
+    last: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -572,19 +626,32 @@ class Stepped:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Of several axes, as `GridOf` says; `indices` lead to the part of an array, and lie in variables.
+    """Of several axes, as `GridOf` says; `indices` lead to the part of an array, and lie in variables, as a view does.
 
     `is_given`: it is the iterator of the outermost loop.
     """
 
     axes: tuple[TurnKind, ...]
     holder: Holder | None = None
+    view: ViewKind | None = None
     indices: int = 0
     gives_places: bool = True
     is_given: bool = False
 
 
-TurnKind = Whole | Elements | Viewed | Members | Together | Mapped | Unrolled | Stepped | Grid
+TurnKind = (
+    Whole
+    | Elements
+    | Rows
+    | Viewed
+    | Members
+    | Together
+    | Pairs
+    | Mapped
+    | Unrolled
+    | Stepped
+    | Grid
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -651,9 +718,9 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ListPart | MadeList | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView | Bound | Numbers
-    | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf | MadeFunction
-    | Generated | MapOf | Lazily | Vectorized
+    | ListPart | MadeList | MadeRows | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView
+    | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf
+    | MadeFunction | Generated | MapOf | Lazily | Vectorized
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -680,6 +747,7 @@ Kind = (
     | OtherList
     | ListedKind
     | MadeList
+    | MadeRows
     | Text
     | CharacterKind
     | Method  # of what is none of the nest's
@@ -688,6 +756,7 @@ Kind = (
     | Generating
     | Vectorized
     | Generated  # on a stack
+    | NewKind  # the same
 )
 FLOAT, INT, BOOL = NumberKind("float"), NumberKind("int"), NumberKind("bool")
 NP_FLOAT, NP_INT, NP_BOOL = (NumberKind(kind, numpy=True) for kind in ("float", "int", "bool"))

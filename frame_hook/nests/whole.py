@@ -27,12 +27,14 @@ from ufuse.frame_hook.nests import (
     conversions,
     either,
     elementwise,
+    identity,
     idioms,
     keeping,
+    made_lists,
     views,
 )
 from ufuse.frame_hook.nests.choice import READ_AFTER, names_of
-from ufuse.frame_hook.nests.entry import NestMaker, guarded, repeated
+from ufuse.frame_hook.nests.entry import ListsError, NestMaker, guarded, repeated
 from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.generators import COMPREHENSION
@@ -48,9 +50,12 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    MadeList,
     NotNativeError,
     Number,
+    NumberKind,
     Part,
+    TemporaryKind,
     Whole,
     constant_kind,
     kind_of,
@@ -93,7 +98,7 @@ class Placed:
 
 
 Form = Given | Placed | ConstantKind | tuple[Any, ...]  # of what a call gives
-Leaf = Number | Array | Part
+Leaf = Number | Array | Part | MadeList
 
 
 def put_off(cache: Any, *, measures: bool) -> None:
@@ -415,6 +420,9 @@ class WholeReader(Reader):
         outside.known(function, _called(trace, function, state))
         self.form: Form | None = None
         self._kinds: list[list[str]] = []  # of each result
+        self._given_lists: dict[
+            tuple[int, TemporaryKind], MadeList
+        ] = {}  # by their places among these
 
     def _begin_members(self) -> None:
         if self.tries.members:
@@ -442,6 +450,7 @@ class WholeReader(Reader):
         elementwise.settle(self)
         leaves: list[Leaf] = []
         form = self._form(item, leaves)
+        self._check_objects(leaves)
         if self.form is None:
             self.form = form
             self._kinds = [[] for _ in leaves]
@@ -455,7 +464,25 @@ class WholeReader(Reader):
 
     def results(self) -> list[Slot]:
         """The slots of what the call gives."""
-        return [ResultSlot(_name(place), tuple(kinds)) for place, kinds in enumerate(self._kinds)]
+        if not self.shared_lists.isdisjoint(holder for _, holder in self._given_lists):
+            raise NotNativeError("it returns a list with numbers that something else may have, too")
+        items = {place: one.type for (place, _), one in self._given_lists.items()}
+        return [
+            ResultSlot(_name(place), tuple(kinds), *_item_kind(items.get(place)))
+            for place, kinds in enumerate(self._kinds)
+        ]
+
+    def _check_objects(self, leaves: list[Leaf]) -> None:
+        """See that numbers that are given are no items of a list that is given, too.
+
+        Raises:
+            NotNativeError: they may be.
+
+        """
+        if any(isinstance(one, MadeList) for one in leaves):
+            numbers = [one for one in leaves if isinstance(one, Number)]
+            if not all(identity.take(self, one) for one in numbers):
+                raise NotNativeError("it returns a number that a list may have, too")
 
     def _form(self, item: Item, leaves: list[Leaf]) -> Form:
         """What is given, and as numbers and arrays with their places."""
@@ -475,6 +502,14 @@ class WholeReader(Reader):
                 return self._form(elementwise.computed(self, item), leaves)
             case Array() | Part():
                 return _place(item, leaves, "array")
+            case MadeList():
+                opnames = {one.opname for one in instructions.instructions(self._function.__code__)}
+                if not item.site and "FOR_ITER" not in opnames:  # NumPy has made it as fast
+                    raise NotNativeError("its calls take too little time")
+                if not self.tries.gives_lists:
+                    raise ListsError
+                made_lists.settled(item)
+                return _place(item, leaves, f"list of {item.type}")
         raise NotNativeError("it returns what is no number or array")
 
     def _argument(self, item: Number) -> int | None:
@@ -501,15 +536,22 @@ class WholeReader(Reader):
             out.set(f"{name}.{kind}", leaf.value)
             out.set(f"{name}.kind", out.op("add", I64, first, whose))
             return
-        if isinstance(leaf, Array) and not leaf.indices:
+        if isinstance(leaf, MadeList) or (isinstance(leaf, Array) and not leaf.indices):
             kinds[:] = kinds or [ARRAY]
             number = out.op("array", I64, attributes=(self.array(leaf.holder),))
+            if isinstance(leaf, MadeList):
+                self._given_lists[place, leaf.holder] = leaf
         else:
             kinds[:] = [VIEW]
             kept = views.keep(self, views.bindable(self, leaf, "what is returned"))
             view = views.give_back(self, name, kept)
             number = out.op("view", I64, attributes=(kept.number, view))
         out.set(f"{name}.array", number)
+
+
+def _item_kind(kind: NumberKind | None) -> tuple[str, bool]:
+    """What the items of a list are, as `ResultSlot` has it."""
+    return ("", False) if kind is None else (kind.kind, kind.numpy)
 
 
 def _name(place: int) -> str:
@@ -532,6 +574,8 @@ def _are_one(one: Leaf, other: Leaf) -> bool | None:
     """Whether two that are given are one object; None: that is not known."""
     if one is other:
         return True
+    if isinstance(one, MadeList) and isinstance(other, MadeList):
+        return one.holder == other.holder
     if isinstance(one, Part) and isinstance(other, Part):
         return one.bound is not None and one.bound == other.bound
     if isinstance(one, Array) and isinstance(other, Array) and one.indices and other.indices:

@@ -51,7 +51,8 @@ LAWS = """
 3. Inputs and results have the types that the operation's row says.
 4. A variable is declared, by a slot or among the others, and keeps its type.
 5. An array is one of the nest's; an index has a place for each axis; what is written is marked so.
-6. The axes of views are axes of their arrays, each once; a step computes with operands and with steps before it.
+6. The axes of views are axes of their arrays, each once but in operands of a `map`; a step computes with operands
+   and with steps before it.
 7. The variable `turns` is taken off before memory is written in a turn: somewhere the nest sets it.
 8. The columns of a list that grows are temporaries of one axis, each of one list; only numbers are read.
 9. A number that is not given is changed.
@@ -247,12 +248,15 @@ def _why_not_written(nest: Nest, number: int) -> str | None:
     return None if is_own or array.is_written else f"{array.name} is not marked as written (law 5)"
 
 
-def _why_not_view(nest: Nest, view: View, ndim: int | None) -> str | None:
+def _why_not_view(
+    nest: Nest, view: View, ndim: int | None, *, is_operand: bool = False
+) -> str | None:
     if not 0 <= view.array < len(nest.numbered):
         return f"there is no array {view.array} (law 5)"
     axes = [one[0] for one in view.axes if one is not None]
     rank = nest.numbered[view.array].ndim
-    if len({*axes}) != len(axes) or not all(0 <= axis < rank for axis in axes):
+    is_twice = len({*axes}) != len(axes) and not is_operand
+    if is_twice or not all(0 <= axis < rank for axis in axes):
         return f"{view} takes an axis twice, or one that is not there (law 6)"
     if len(view.axes) != (len(view.axes) if ndim is None else ndim):
         return f"{view} has {len(view.axes)} axes where there are {ndim} (law 6)"
@@ -302,19 +306,19 @@ def _why_not_attribute(nest: Nest, slot: ArraySlot) -> str | None:
 
 
 def _why_not_parts(
-    nest: Nest, parts: Sequence[View | Scalar], ndim: int, given: tuple[str, ...]
+    nest: Nest, parts: Sequence[View | Scalar], ndim: int, given: tuple[str, ...], operands: int = 0
 ) -> str | None:
-    """Inputs are the lengths of the space, and then those of each part."""
+    """Inputs are the lengths of the space, and then those of each part; the first parts are operands of a `map`."""
     rest = list(given)
     if rest[:ndim] != [I64] * ndim:
         return f"it takes {ndim} lengths first (law 3)"
     del rest[:ndim]
-    for part in parts:
+    for place, part in enumerate(parts):
         if isinstance(part, Scalar):
             if not rest or rest.pop(0) not in TYPES:
                 return f"a number is missing, of {part.dtype} (law 3)"
             continue
-        if why := _why_not_view(nest, part, ndim):
+        if why := _why_not_view(nest, part, ndim, is_operand=place < operands):
             return why
         rank = nest.numbered[part.array].ndim + part.computed_steps
         if rest[:rank] != [I64] * rank:
@@ -329,7 +333,8 @@ def _why_not_map(
     (what,) = one.attributes
     if not isinstance(what, Map) or not 1 <= what.ndim <= MAP_AXES or result is not None:
         return f"it works over 1 to {MAP_AXES} axes, and gives nothing (law 3)"
-    why = _why_not_parts(nest, (*what.operands, what.target), what.ndim, given)
+    parts = (*what.operands, what.target)
+    why = _why_not_parts(nest, parts, what.ndim, given, len(what.operands))
     return why or _why_not_steps(nest, what) or _why_not_written(nest, what.target.array)
 
 

@@ -390,7 +390,7 @@ def boxed(
         if (isinstance(slot, ArraySlot) and slot.is_rebound) or (
             isinstance(slot, ResultSlot) and slot.is_array
         ):
-            outputs.append(_bound(nest, slot, cells, arrays))
+            outputs.append(_listed(slot, _bound(nest, slot, cells, arrays)))
         elif isinstance(slot, ResultSlot):
             place, is_numpy = divmod(int(cells[f"{slot.name}.kind"]), 2)
             kind = slot.kinds[place]
@@ -422,6 +422,13 @@ def _number(slot: NumberSlot, cells: dict[str, Number]) -> Any:
 
 def _boxed_number(kind: str, value: Any, is_numpy: Number) -> Any:
     return np.dtype(kind).type(value) if is_numpy else value
+
+
+def _listed(slot: ArraySlot | ResultSlot, array: np.ndarray) -> Any:
+    """An array as it is given back, which may be as a list."""
+    if not isinstance(slot, ResultSlot) or not slot.items:
+        return array
+    return list(array) if slot.is_numpy else array.tolist()
 
 
 def _bound(

@@ -159,6 +159,9 @@ class _Listing:
         array = self.nest.numbered[view.array]
         index = [places.pop(0) for _ in range(array.ndim)]
         steps = [places.pop(0) for _ in range(view.computed_steps)]
+        walked = [axis[0] for axis in view.axes if axis is not None]
+        if len({*walked}) < len(walked):  # rows that lie one behind another
+            return f"{self._name(view.array)}.reshape({', '.join(map(_bare, lengths))})"
         for length, axis in zip(lengths, view.axes, strict=False):
             if axis is not None:
                 step = steps.pop(0) if axis[1] is None else axis[1]

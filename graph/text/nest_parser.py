@@ -177,7 +177,10 @@ def _columns(text: str) -> Iterator[Column]:
 
 
 def _result(name: str, text: str) -> ResultSlot:
-    kinds = tuple(text.split(" or "))
+    array, _, items = text.partition(" as list of ")
+    kinds = tuple(array.split(" or "))
+    if items and array == "array" and items.split(" ")[-1] in KINDS:
+        return ResultSlot(name, kinds, items.split(" ")[-1], items.startswith("numpy "))
     if kinds in (("array",), ("view",)) or {*kinds} <= KINDS.keys():
         return ResultSlot(name, kinds)
     raise TextError(f"not a result of a nest: {text!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ufuse.backends.numpy.llvm.nest_body import TYPES, Body, own_variable
 from ufuse.backends.numpy.llvm.nest_maps import WORDS
-from ufuse.graph.nest import I1, Instruction
+from ufuse.graph.nest import I1, Instruction, Nest, ResultSlot
 
 
 def _memory(body: Body, number: int) -> int:
@@ -55,11 +55,17 @@ def _grow(body: Body, number: int, size: str) -> None:
 
 
 def give_back_lengths(body: Body) -> None:
-    """Append, where the nest is left: how many elements the columns of lists have."""
-    for slot in body.nest.lists:
-        for one in slot.columns:
-            length = body.add_new(
-                f"load i64, ptr {body.places[own_variable(one.array, 'length0')]}"
-            )
-            at = _word(body, _memory(body, one.array) + 2)
-            body.lines.append(f"store i64 {length}, ptr {at}")
+    """Append, where the nest is left: how many elements the columns of lists have, and lists that it gives."""
+    for number in _given_back(body.nest):
+        length = body.add_new(f"load i64, ptr {body.places[own_variable(number, 'length0')]}")
+        at = _word(body, _memory(body, number) + 2)
+        body.lines.append(f"store i64 {length}, ptr {at}")
+
+
+def _given_back(nest: Nest) -> list[int]:
+    """The temporaries that C makes items of lists of."""
+    columns = [one.array for slot in nest.lists for one in slot.columns]
+    if not any(isinstance(slot, ResultSlot) and slot.items for slot in nest.slots):
+        return columns
+    instructions = (one for block in nest.blocks for one in block.instructions)
+    return sorted({*columns, *(one.attributes[0] for one in instructions if one.op == "append")})

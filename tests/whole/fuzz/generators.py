@@ -40,9 +40,35 @@ def _turns(writer: Writer, turn: str) -> str:
         return f"for {turn} in range({rng.choice(writer.loops)} % 9)"
     if chance < 0.4:
         return f"for {turn} in ({rng.choice(('0, 1, 2', '1, 2', '3, 0, 1, 2, 5'))})"
+    if chance < 0.5:
+        return _several_axes(writer, turn)
     return (
         f"for {turn} in range({rng.choice(('3', '5', '1, 8', '0', '9, 0, -2', 'n % 7', 'm % 5'))})"
     )
+
+
+def _several_axes(writer: Writer, turn: str) -> str:
+    rng = writer.generators
+    assert rng is not None
+    array = writer.array_of("dl")
+    if array and writer.arrays[array][1] == 2 and rng.random() < 0.6:
+        part = f"{array}[:{rng.choice(('4', '0', '3'))}, {rng.choice((':3', '::-9', '-2:'))}]"
+        return rng.choice((
+            f"for ({turn}, v_), e_ in np.ndenumerate({part})", f"for {turn}, v_ in np.ndindex({part}.shape)",
+            f"for {turn}, e_ in enumerate({part}.flat)", f"for {turn}, e_ in product(range(2), {part}.flat)",
+        ))  # fmt: skip
+    if array and writer.arrays[array][1] == 1 and rng.random() < 0.4:
+        return rng.choice(
+            (
+                f"for {turn}, e_ in product(range(3), {array}[:4])",
+                f"for {turn}, (v_, e_) in enumerate(pairwise({array}[:6]))",
+            )
+        )
+    return rng.choice((
+        f"for {turn}, v_ in product(range(3), range(n % 4))", f"for v_, {turn} in np.ndindex(m % 3, 4)",
+        f"for {turn}, v_ in product((1, 2, 5), repeat=2)", f"for {turn}, e_ in product(range(3), (0.5, -1.5))",
+        f"for v_, {turn} in product([3, 1], range(5))", f"for v_, {turn} in pairwise(range(n % 6))",
+    ))  # fmt: skip
 
 
 # What is done with a list, of ints or of floats; `{}` is a comprehension, `S` a list of it that is not empty.
@@ -55,6 +81,8 @@ OF_FLOATS = (
     "sum({})", "float(np.array({}).sum())", "np.array({}).sum()", "reduce(lambda p_, q_: p_ * 0.5 + q_, S)", "max(S)",
     "list(accumulate(S, lambda p_, q_: p_ * 0.5 + q_))[-1]", "min(S, key=lambda q_: abs(q_ - 0.25))", "sum(map(abs, {}))",
     "np.fromiter((q_ * 2 for q_ in {}), float).sum()", "np.fromiter({}, float, len({})).sum()", "np.array({}, float).mean()",
+    "np.array([(q_, q_ * 0.5) for q_ in {}], float).sum()", "np.array([[q_ * i_ for i_ in range(3)] for q_ in S]).sum()",
+    "sum(p_ * r_ for p_, r_ in [(q_, q_ - 0.5) for q_ in {}])", "np.vstack([np.array([q_, 0.5]) * q_ for q_ in S]).sum()",
     "np.vectorize(lambda q_: q_ * q_ if q_ > 0 else 0.5 - q_)(np.array(S)).sum()",
     "np.vectorize(lambda q_, r_: q_ - r_ if q_ > r_ else 0.25, otypes=[float])(np.array({}, float), 0.5).sum()",
 )  # fmt: skip

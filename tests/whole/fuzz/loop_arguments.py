@@ -50,13 +50,18 @@ def family(dtype: str) -> str:
 
 def text_of_array(rng: random.Random, dtype: str, ndim: int, size: int) -> str:
     """An argument."""
-    special = rng.choice((0, 0, 0, 0, 1, 3))
-    kind = np.dtype(dtype).str[1:] if dtype != "?" else "?"
     shape = (size,) if ndim == 1 else (size, rng.choice((3, 40, size, size, size, size)))
     if ndim == 1 and rng.random() < 0.05:
         odd = rng.choice(("q", "i4", "f4", "u8", "unaligned", "bytes", "buffer", "list"))
         return f"odd_array({odd!r}, {size}, {rng.randrange(100)})"
-    layout = rng.choice(LAYOUTS if ndim == 1 else LAYOUTS2)
+    return text_of_shape(rng, dtype, shape)
+
+
+def text_of_shape(rng: random.Random, dtype: str, shape: tuple[int, ...]) -> str:
+    """An array of a shape."""
+    special = rng.choice((0, 0, 0, 0, 1, 3))
+    kind = np.dtype(dtype).str[1:] if dtype != "?" else "?"
+    layout = rng.choice(LAYOUTS if len(shape) == 1 else LAYOUTS2)
     return f"array({kind!r}, {shape}, {layout!r}, {rng.randrange(100)}, {special})"
 
 

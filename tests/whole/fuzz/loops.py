@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.whole.fuzz import complexes, draws, generators, object_lists, objects, tables
+from tests.whole.fuzz import complexes, draws, generators, listed, object_lists, objects, tables
 from tests.whole.fuzz import made as made_functions
 from tests.whole.fuzz.check import Tried, World
 from tests.whole.fuzz.draws import Draws
@@ -26,6 +26,7 @@ from tests.whole.fuzz.loop_arguments import (
     odd_array,
     overlapping,
     random_set,
+    text_of_shape,
 )
 from tests.whole.fuzz.python.programs import PythonProgram
 from tests.whole.fuzz.values import Given, array
@@ -53,6 +54,12 @@ def clamped(u, low=-3.0, high=3.0):
     if u < low:
         return low
     return high if u > high else u
+
+
+def bent(v):
+    if v > 0:
+        return v * v + 1.0
+    return -v
 
 
 def stepped(k, s):
@@ -749,8 +756,31 @@ def begin_tuples(rng: random.Random, writer: Writer) -> list[str]:
     return list(writer.tuples)
 
 
+def _of_lists(seed: int) -> PythonProgram | None:
+    """A short program of a seed that makes lists; None where it is to be another one."""
+    rng = random.Random(f"listed {seed}")  # noqa: S311  other programs stay as they are
+    if rng.random() > listed.SHARE:
+        return None
+    text = "\n".join(f"    {line}" for line in listed.body(rng))
+    source = f"{PRELUDE}\n\ndef program(x, a, n):\n{text}\n"
+    kinds = {**listed.PARAMETERS}
+    if rng.random() < 0.3:
+        kinds = {name: (rng.choice("dfli?"), ndim) for name, (_, ndim) in kinds.items()}
+    sets = []
+    for _ in range(rng.choice((2, 3))):
+        shape = rng.choice(((7, 5), (7, 5), (40, 3), (3, 7), (1, 3), (2, 0), (0, 4)))
+        arrays = [
+            Given(name, text_of_shape(rng, kind, shape[-1:] if ndim == 1 else shape))
+            for name, (kind, ndim) in kinds.items()
+        ]
+        sets.append((*arrays, Given("n", rng.choice(("5", "9", "1", "0", "np.int64(4)")))))
+    return PythonProgram(source, tuple(sets), seed)
+
+
 def generated(seed: int) -> PythonProgram:
     """The program of a seed."""
+    if (short := _of_lists(seed)) is not None:
+        return short
     rng = random.Random(seed)  # noqa: S311  not for secrets
     arrays = {"a": (rng.choice("dddl"), 1)}
     for name in "bcd"[: rng.choice((0, 1, 1, 2, 3))]:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 PRELUDE = """\
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, pairwise, product
 
 
 def applied(f, u):
@@ -21,6 +21,36 @@ def twice(f, k):
     if k > 3:
         return one
     return one + f(k + 1)
+
+
+def stacked(f, k):
+    out = []
+    for i in range(k):
+        row = []
+        for j in range(3 if k < 6 else 3 + i // 5):
+            row.append(f(i - j))
+        out.append(row)
+    return np.array(out)
+
+
+def paired(f, k):
+    out = []
+    for i in range(k):
+        value = f(i)
+        if i != 2:
+            out.append((i, value))
+    return np.array(out)
+
+
+def vectors(f, k):
+    out = []
+    for i in range(k):
+        row = np.zeros(3)
+        row[i % 3] = f(i)
+        out.append(row)
+        row = row * 0.5
+        out.append(row)
+    return np.array(out)
 
 
 """
@@ -43,6 +73,9 @@ def drawn(writer: Writer, kind: str, depth: int) -> str | None:
     finally:
         names.remove(name)
     made = f"lambda {name}: {body}"
+    if kind == "F" and rng.random() < 0.4 and len(writer.loops) < 2:  # they take long
+        function = rng.choice(("stacked", "stacked", "paired", "vectors"))
+        return f"{function}({made}, {rng.choice(('3', 'n % 5', 'm % 8', '1'))}).sum()"
     if rng.random() < 0.3:
         return f"({made})({given})"
     return f"{'twice' if kind == 'I' else 'applied'}({made}, {given})"

@@ -123,6 +123,33 @@ number_at(SlotKind item, bool numpy, int type, const char *data, int64_t place)
     return number_object(item_number(item, numpy), value);
 }
 
+/* A new list of the elements of the array of a number, which is a temporary of one axis; NULL: no
+ * memory, with an exception, or no such array. */
+PyObject *
+list_given(const Nest *nest, const NestSlot *slot, int64_t number)
+{
+    int64_t temporary = number - nest->arrays;
+    if (temporary < 0 || temporary >= nest->temporaries) {
+        return NULL;
+    }
+    const NestMemory *memory = &nest->memory[temporary];
+    int type = nest->temporary[temporary].type;
+    int64_t count = memory->length[0];
+    if (count < 0 || count > memory->capacity / number_bytes(type)) {
+        return NULL;
+    }
+    PyObject *list = PyList_New(count);
+    for (int64_t i = 0; list != NULL && i < count; i++) {
+        PyObject *item = number_at(slot->item, slot->numpy, type, memory->data, i);
+        if (item == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, item);
+    }
+    return list;
+}
+
 /* The number at a place of a column: a new object, or NULL. */
 static PyObject *
 number_of_column(const Nest *nest, const NestColumn *column, int64_t place)

@@ -297,7 +297,8 @@ read_marks(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
-/* ("result", (a name of a kind of number, …)), or "array" or "view" alone. */
+/* ("result", (a name of a kind of number, …)), or "array" or "view" alone; of a list behind "array"
+ * what its items are, and whether they are NumPy's. */
 static int
 read_result(Nest *self, NestSlot *slot, PyObject *given)
 {
@@ -308,14 +309,22 @@ read_result(Nest *self, NestSlot *slot, PyObject *given)
             "array",
         "view"};
     enum { ARRAY = Py_ARRAY_LENGTH(kinds) - 2, VIEW };
-    PyObject *name, *given_kinds;
-    if (!PyArg_ParseTuple(given, "UO!", &name, &PyTuple_Type, &given_kinds)) {
+    PyObject *name, *given_kinds, *item = NULL;
+    int numpy = 0;
+    if (!PyArg_ParseTuple(given, "UO!|Up", &name, &PyTuple_Type, &given_kinds, &item, &numpy)) {
         return -1;
+    }
+    for (int kind = 0; item != NULL && kind < ARRAY; kind++) {
+        if (PyUnicode_CompareWithASCIIString(item, kinds[kind]) == 0) {
+            slot->item = (SlotKind)(SLOT_FLOAT + kind);
+            slot->numpy = numpy;
+            slot->is_list = true;
+        }
     }
     slot->kinds = (int)Py_MIN(PyTuple_GET_SIZE(given_kinds), MOST_KINDS + 1);
     slot->kind = SLOT_NUMBER;
     slot->changed = true;
-    bool known = slot->kinds > 0 && slot->kinds <= MOST_KINDS;
+    bool known = slot->kinds > 0 && slot->kinds <= MOST_KINDS && slot->is_list == (item != NULL);
     for (int i = 0; known && i < slot->kinds; i++) {
         PyObject *text = PyTuple_GET_ITEM(given_kinds, i);
         int kind = 0;

@@ -88,12 +88,13 @@ typedef struct {
     int type, axes; /* of an array; two axes of one that is listed: of a table */
     int itemsize;   /* of an array */
     bool listed;    /* an array of the numbers of a list, a tuple or a table, made for each call */
-    SlotKind item;  /* of these, with `numpy`: what they all are */
+    SlotKind item;  /* of these, with `numpy`: what they all are; of a list that is a result, too */
     bool numpy;
     int iterator;     /* the slot of the one that goes over them: those that come next; -1: all */
     int memory;       /* where they lie */
     bool objects;     /* a list of objects of one class, of which the length alone is read */
     bool apart;       /* of such a list: law 2 of members.c */
+    bool is_list;     /* a result that is a new list of the elements of an array */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
     PyObject
         *nothing;   /* of such a list: a tuple of names of attributes that are None in all items */
@@ -370,6 +371,7 @@ bool stacked_are_apart(const Nest *nest, PyObject *const *objects);
 /* lists.c */
 bool lists_begin(Nest *nest, PyObject *const *objects, int64_t left);
 void lists_undo(const Nest *nest);
+PyObject *list_given(const Nest *nest, const NestSlot *slot, int64_t number);
 bool lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved);
 
 /* chunks.c */

@@ -515,7 +515,7 @@ number_given(const NestSlot *slot, const Register *cells)
 /*
  * Make what the changed numbers and the rebound arrays are now: new references. A number that is as
  * it was is the object that was given. False, with no exception and nothing made: no memory, or
- * cells that cannot be. Runs no Python code: nothing made is known to the garbage collector.
+ * cells that cannot be. Runs no Python code, as long as the garbage collector is off.
  */
 bool
 objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
@@ -530,7 +530,8 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
         const NestSlot *slot = &nest->slot[i];
         bool is_array = slot->kind == SLOT_ARRAY;
         if (is_array ? slot->rebound : slot->changed) {
-            made[count] = is_array || slot->kind == SLOT_RESULT
+            made[count] = slot->is_list ? list_given(nest, slot, after[cell].whole)
+                          : is_array || slot->kind == SLOT_RESULT
                               ? variable_now(&arrays, &after[cell])
                           : slot->kind == SLOT_NUMBER ? number_given(slot, &after[cell])
                           : slot->kind == SLOT_MEMBER

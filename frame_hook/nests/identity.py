@@ -1,0 +1,180 @@
+"""Which numbers are objects that nothing else has: only these may be items of a list that a whole call gives back.
+
+The objects of such a list are made when the call has ended, one for each item. So a number that two items or two names
+would share in plain Python must not come into it. A number that an instruction makes is new; who has it alone may
+put it into a list, once: it lies on the stack, or in one of the locals in `Frame.unique`.
+"""
+
+from __future__ import annotations
+
+import dis
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ufuse.frame_hook.nests.either import is_either
+from ufuse.frame_hook.nests.values import (
+    CALLABLE,
+    FLOAT,
+    Array,
+    ArrayKind,
+    Elements,
+    Empty,
+    Grid,
+    Holder,
+    Item,
+    Items,
+    Known,
+    Lazy,
+    Method,
+    Number,
+    Part,
+    Together,
+    TurnKind,
+    Viewed,
+    Whole,
+)
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.code.instructions import Instruction
+    from ufuse.frame_hook.nests.reader import Reader
+
+SMALL_INTS = range(-5, 257)  # there is one object of each
+MAKE_INTS = frozenset(("+", "-", "*", "+=", "-=", "*="))  # others may give an operand as it is
+ARRAYS = Array, Part, Lazy
+OF_MATH = frozenset(one for one in vars(math).values() if callable(one))
+
+
+def is_one_object(item: Item) -> bool:
+    """Whether all that are equal are one object."""
+    if isinstance(item, Number):
+        return item.type.kind == "bool"
+    return isinstance(item, Known) and (
+        type(item.value) is bool or (type(item.value) is int and item.value in SMALL_INTS)
+    )
+
+
+def take(reader: Reader, item: Item) -> bool:
+    """Whether nothing else has a number; whoever asks has it then."""
+    if is_one_object(item):
+        return True
+    unique = reader.frame.unique
+    if not isinstance(item, Number) or (not item.is_new and item.origin not in unique):
+        return False
+    if not item.is_new:
+        unique.discard(item.origin)
+    return True
+
+
+def takes_number(reader: Reader, item: Item | None) -> bool:
+    """Whether a local gets a number that nothing else has, of which there may be several equal ones."""
+    return isinstance(item, Number) and not is_one_object(item) and take(reader, item)
+
+
+def moved(reader: Reader, item: Item) -> Item:
+    """An item that leaves its place for another one on a stack, with what is known of it."""
+    if isinstance(item, Items):
+        return replace(item, items=tuple(moved(reader, one) for one in item.items))
+    if isinstance(item, Number) and not is_one_object(item):
+        return replace(item, is_new=take(reader, item), origin=None)
+    return item
+
+
+def made(item: Item) -> Item:
+    """A number that is a new object."""
+    return replace(item, is_new=True, origin=None) if isinstance(item, Number) else item
+
+
+def shared(item: Item) -> Item:
+    """What is on the stack twice."""
+    if isinstance(item, Items):
+        return replace(item, items=tuple(map(shared, item.items)))
+    return replace(item, is_new=False) if isinstance(item, Number) else item
+
+
+def loaded(item: Item, slot: int) -> Item:
+    """What a local has been asked for."""
+    return replace(item, is_new=False, origin=slot) if isinstance(item, Number) else item
+
+
+def store(reader: Reader, slot: int, item: Item) -> None:
+    """A local gets another value: what the stack has of it stays what it was."""
+    is_new = takes_number(reader, item)
+    reader.stack[:] = [_left(reader, one, slot) for one in reader.stack]
+    reader.frame.unique.discard(slot)
+    if is_new:
+        reader.frame.unique.add(slot)
+
+
+def _left(reader: Reader, item: Item, slot: int) -> Item:
+    if isinstance(item, Items):
+        return replace(item, items=tuple(_left(reader, one, slot) for one in item.items))
+    return moved(reader, item) if isinstance(item, Number) and item.origin == slot else item
+
+
+def turned(reader: Reader, kind: TurnKind, item: Item) -> Item:
+    """What a loop gives in a turn: numbers of ranges and elements of arrays are made then."""
+    match kind:
+        case Whole() | Viewed():
+            return made(item)
+        case Elements(holder):
+            return made(item) if _is_array(reader, holder) else item
+        case Grid(holder=holder) if holder is not None or kind.view is not None:
+            return made(item)
+        case Together(parts) if isinstance(item, Items):
+            pairs = zip(parts, item.items, strict=True)
+            return replace(item, items=tuple(turned(reader, part, one) for (_, part), one in pairs))
+    return item
+
+
+def _is_array(reader: Reader, holder: Holder) -> bool:
+    """Whether it is an array, not a list, whose items are objects already."""
+    if isinstance(holder, ArrayKind):
+        return holder.slot not in reader.outside.sequences
+    return reader.memory.item_kind(holder) is None
+
+
+def note_result(reader: Reader, instruction: Instruction, before: list[Item]) -> None:
+    """Note whether the number that an instruction has pushed is a new object."""
+    name, count = instruction.opname, instruction.arg or 0
+    if name == "UNPACK_SEQUENCE" and isinstance(before[-1], ARRAYS):
+        reader.stack[-count:] = map(made, reader.stack[-count:])
+        return
+    if not reader.stack or not isinstance(one := reader.stack[-1], Number) or is_either(one):
+        return
+    operator = dis._nb_ops[count][1] if name == "BINARY_OP" else ""  # type: ignore[attr-defined]
+    if name == "BINARY_SUBSCR" or operator == "[]":
+        is_new = isinstance(before[-2], ARRAYS)
+    elif operator:
+        is_new = one.type.is_real or one.type.numpy or operator in MAKE_INTS
+    elif name == "CALL":
+        pair = before[-count - 2 : len(before) - count]
+        function = next(item for item in pair if not isinstance(item, Empty))
+        is_new = _makes(function, before[len(before) - count :], one)
+    else:
+        is_new = name == "UNARY_NEGATIVE"
+    if is_new:
+        reader.stack[-1] = made(one)
+
+
+def _makes(function: Item, arguments: list[Item], one: Number) -> bool:
+    """Whether a call gives a new number."""
+    if isinstance(function, Method):
+        return one.type.numpy and isinstance(function.owner, ARRAYS)
+    if not isinstance(function, Known) or not isinstance(value := function.value, CALLABLE):
+        return False
+    if value in OF_MATH:
+        return one.type == FLOAT
+    return (
+        isinstance(value, np.ufunc)
+        or value is len
+        or (value in (float, abs, round) and one.type.is_real and not _is_given(value, arguments))
+    )
+
+
+def _is_given(function: Any, arguments: list[Item]) -> bool:
+    """Whether `float` gives its argument as it is."""
+    one = arguments[0]
+    return function is float and isinstance(one, Number) and one.type == FLOAT

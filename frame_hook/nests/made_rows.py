@@ -1,0 +1,290 @@
+"""Lists of rows that a nest makes: of tuples or lists of numbers, or of vectors, all of one length.
+
+The numbers of all rows lie one behind another in a list of their own; where the length of a row is not known while
+reading, it lies in a variable, and a row of another length is in doubt. A list that has become a row changes no more,
+so that its numbers can be copied at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ufuse.frame_hook.nests import elements, elementwise, made_lists, reductions, views
+from ufuse.frame_hook.nests.integers import doubt_outside, wrapped
+from ufuse.frame_hook.nests.made_lists import GrowError
+from ufuse.frame_hook.nests.temporaries import parts_in
+from ufuse.frame_hook.nests.values import (
+    INT,
+    Array,
+    ArrayKind,
+    Axis,
+    Item,
+    Items,
+    Lazy,
+    Length,
+    Listed,
+    MadeList,
+    MadeRows,
+    NotNativeError,
+    Number,
+    NumberKind,
+    Part,
+    RowOf,
+    TemporaryKind,
+)
+from ufuse.graph.nest import I1, I64, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+HELD = "a list or array that is in a list that the loop makes has another name"
+MOST_IN_ROW = 16  # numbers of a tuple
+NOT_READ = "an item of a list of lists that is made in the loop is not compiled yet"
+
+
+def begin(reader: Reader, items: Sequence[Item]) -> Listed | MadeList | MadeRows:
+    """`[*items]`."""
+    site = f"{reader.frame.function.prefix}{reader.at.position}"
+    grown = dict(reader.tries.grown).get(site)
+    if grown is None:
+        reader.has_unknown = True
+        return Listed(tuple(items), site)
+    made: MadeList | MadeRows
+    rows = [one for one in grown if isinstance(one, RowOf)]
+    if rows:
+        flat = made_lists.new(reader, frozenset(one.type for one in rows), site)
+        made = MadeRows(flat, rows[0].width, rows[0].has_tuples)
+        if made.width is None:
+            for name in (_count_of(made), _width_of(made)):
+                reader.out.set(name, reader.out.constant(I64, 0))
+    else:
+        numbers = frozenset(one for one in grown if isinstance(one, NumberKind))
+        made = made_lists.new(reader, numbers, site)
+    for one in items:
+        append(reader, made, one)
+    return made
+
+
+def _count_of(made: MadeRows) -> str:
+    return f".list{made.flat.holder.number}.rows"
+
+
+def _width_of(made: MadeRows) -> str:
+    return f".list{made.flat.holder.number}.width"
+
+
+def append(reader: Reader, owner: Listed | MadeList | MadeRows, item: Item) -> None:
+    """`owner.append(item)`."""
+    row = _row(reader, item)
+    if row is None:
+        if isinstance(owner, MadeRows):
+            raise NotNativeError(made_lists.SEVERAL_TYPES)
+        made_lists.append(reader, owner, item)
+        return
+    if isinstance(owner, Listed) and not owner.site:
+        raise NotNativeError("it appends to a list of which an array is made")
+    kinds = _kinds(reader, row)
+    site = owner.flat.site if isinstance(owner, MadeRows) else owner.site
+    if not isinstance(owner, MadeRows) or not all(_fits(owner, one) for one in kinds):
+        raise GrowError(site, *kinds)
+    made_lists.refuse_change(reader, owner.flat)
+    elementwise.settle(reader)
+    if isinstance(row, list):
+        if owner.width is None:
+            _count_row(reader, owner, reader.out.constant(I64, len(row)))
+        for one in row:
+            made_lists.append(reader, owner.flat, one)
+    elif isinstance(row, MadeList):
+        _freeze(reader, row)
+        _note_types(reader, owner.flat, row.type, row.mixed)
+        _append_all(reader, owner, views.part(reader, Array(row.holder)))
+    else:
+        _note_types(reader, owner.flat, kinds[0].type)
+        _append_all(reader, owner, row)
+
+
+def _row(reader: Reader, item: Item) -> list[Number] | MadeList | Part | None:
+    """An item that is a row: its numbers, where these are known one by one; None: it is none."""
+    match item:
+        case Items(items) | Listed(items):
+            if not 1 <= len(items) <= MOST_IN_ROW:
+                raise NotNativeError("a tuple that is appended to a list is empty, or long")
+            return [made_lists.number_of(reader, one) for one in items]
+        case MadeList():
+            return item
+        case Lazy():
+            return reductions.row(reader, item)
+        case Array() | Part():
+            given = reductions.row(reader, item)
+            _keep(reader, given)
+            return given
+    return None
+
+
+def _kinds(reader: Reader, row: list[Number] | MadeList | Part) -> list[RowOf]:
+    """What a list gets that a row is appended to."""
+    if isinstance(row, list):
+        return [RowOf(one.type, len(row), has_tuples=True) for one in row]
+    if isinstance(row, Part):
+        return [RowOf(reader.element_kind(row.dtype), None, has_tuples=False)]
+    grown = dict(reader.tries.grown).get(row.site, frozenset())
+    numbers = [one for one in grown if isinstance(one, NumberKind)] or [row.type]
+    return [RowOf(one, None, has_tuples=False) for one in numbers]
+
+
+def _fits(owner: MadeRows, kind: RowOf) -> bool:
+    """Whether a list of rows gets such ones without being made otherwise."""
+    return (
+        made_lists.fits(owner.flat, kind.type)
+        and owner.width in (None, kind.width)
+        and (kind.has_tuples or not owner.has_tuples)
+    )
+
+
+def _keep(reader: Reader, given: Part) -> None:
+    """Note that an array has become a row, whose elements must stay what they are, where it has another name."""
+    frame = reader.frame
+    live = frame.function.live[reader.next]
+    slots = [kind for slot, kind in frame.slots.items() if slot in live or slot < 0]
+    is_own = not isinstance(given.holder, TemporaryKind)
+    if is_own or given.holder in parts_in((slots, frame.stack, frame.caller), (TemporaryKind,)):
+        reader.kept_arrays.add(given.holder)
+
+
+def _freeze(reader: Reader, row: MadeList) -> None:
+    """A list that has become a row is one that nothing changes, by all its names.
+
+    Raises:
+        NotNativeError: it has names where it could be changed unseen.
+
+    """
+
+    def frozen(one: Item) -> Item:
+        is_it = isinstance(one, MadeList) and one.holder == row.holder
+        return replace(row, is_row=True) if is_it else one
+
+    frame = reader.frame
+    frame.stack[:] = map(frozen, frame.stack)
+    for slot, kind in frame.slots.items():
+        if isinstance(kind, MadeList) and kind.holder == row.holder:
+            frame.slots[slot] = replace(row, is_row=True)
+    others = parts_in((*frame.slots.values(), *frame.stack, frame.caller), (MadeList,))
+    if any(one.holder == row.holder and not one.is_row for one in others):
+        raise NotNativeError(HELD)
+
+
+def _count_row(reader: Reader, owner: MadeRows, width: Value) -> None:
+    """One more row, which must be as long as the first one."""
+    out = reader.out
+    count = out.get(_count_of(owner), I64)
+    is_first = out.op("ieq", I1, count, out.constant(I64, 0))
+    before = out.get(_width_of(owner), I64)
+    out.doubt_if(out.op("ine", I1, out.op("select", I64, is_first, width, before), width))
+    out.set(_width_of(owner), width)
+    out.set(_count_of(owner), out.op("add", I64, count, out.constant(I64, 1)))
+
+
+def _note_types(reader: Reader, flat: MadeList, kind: NumberKind, mixed: str = "") -> None:
+    """Note whether numbers of a row are not whole, where a list gets numbers of several types."""
+    out = reader.out
+    if flat.mixed:
+        is_real = out.get(mixed, I1) if mixed and kind.is_real else out.constant(I1, kind.is_real)
+        out.set(flat.mixed, out.op("or", I1, out.get(flat.mixed, I1), is_real))
+
+
+def _append_all(reader: Reader, owner: MadeRows, given: Part) -> None:
+    """Append the numbers of a row, one after another: a loop of the nest's own."""
+    out, flat = reader.out, owner.flat
+    _count_row(reader, owner, given.lengths[0].value)
+    view = views.keep(reader, given)
+    place = f".list{flat.holder.number}.place"
+    out.set(place, out.constant(I64, 0))
+    header, body, behind = (reader.new_label() for _ in range(3))
+    version = reader.version(reader.at.position)
+    out.end("jump", header)
+    out.begin(header)
+    length = views.kept(reader, view).lengths[0].value
+    out.end("branch", body, behind, condition=out.op("ilt", I1, out.get(place, I64), length))
+    out.begin(body)
+    now = out.get(place, I64)
+    one = elements.element(reader, views.kept(reader, view), Number(INT, now))
+    assert isinstance(one, Number)
+    made_lists.put(reader, flat, one)
+    out.set(place, out.op("add", I64, now, out.constant(I64, 1)))
+    out.end("jump", header)
+    out.begin(behind)
+    reader.take_stack(version)
+
+
+# What is done with them -------------------------------------------------------------------------------------------
+
+
+def length(reader: Reader, made: MadeRows) -> Number:
+    """`len(made)`."""
+    out = reader.out
+    if made.width is None:
+        return Number(INT, out.get(_count_of(made), I64))
+    count, width = made_lists.length(reader, made.flat).value, out.constant(I64, made.width)
+    return Number(INT, count if made.width == 1 else out.op("floordiv", I64, count, width))
+
+
+def row(reader: Reader, made: MadeRows, place: Value) -> Items:
+    """A row of a list of tuples.
+
+    Raises:
+        NotNativeError: its rows are others.
+
+    """
+    if not made.has_tuples or made.width is None:
+        raise NotNativeError(NOT_READ)
+    out, flat = reader.out, made_lists.settled(made.flat)
+    first = out.op("mul", I64, place, out.constant(I64, made.width))
+    places = [out.op("add", I64, first, out.constant(I64, each)) for each in range(made.width)]
+    return Items(tuple(elements.part(reader, flat.holder, (one,)) for one in places))
+
+
+def element(reader: Reader, made: MadeRows, key: Item) -> Items:
+    """`made[key]`."""
+    count = length(reader, made).value
+    place = wrapped(reader.out, views.index(reader, key), count)
+    doubt_outside(reader.out, place, count)
+    return row(reader, made, place)
+
+
+def as_array(reader: Reader, made: MadeRows, kind: np.dtype | None) -> Array:
+    """`np.array(made, kind)`: a new array. What it is without rows, or of empty ones, is plain Python's."""
+    out, flat = reader.out, made.flat
+    wanted = made_lists.dtype_of(flat, kind)
+    count = length(reader, made).value
+    zero, width = out.constant(I64, 0), made.width
+    out.doubt_if(out.op("ieq", I1, count, zero))
+    if width is None:
+        each = Length(out.get(_width_of(made), I64))
+        out.doubt_if(out.op("ieq", I1, each.value, zero))
+        rows = Axis(Length(count), 0, computed=each.value)
+    else:
+        each = Length(out.constant(I64, width), is_one=width == 1, seen=width)
+        rows = Axis(Length(count), 0, width)
+    if kind is None:
+        made_lists.doubt_whole(reader, flat)
+    fresh = elementwise.allocated(reader, wanted, [rows.length, each])
+    numbers = Part(flat.holder, flat.type.dtype, (zero,), (rows, Axis(each, 0)))
+    elementwise.assign(reader, views.part(reader, fresh), numbers)
+    return fresh
+
+
+def check(reader: Reader) -> None:
+    """Refuse a loop that writes arrays which lists have as rows, or arrays that may share memory with these.
+
+    Raises:
+        NotNativeError: it does.
+
+    """
+    kept, changed = reader.kept_arrays, reader.changed_arrays
+    are_given = [any(isinstance(one, ArrayKind) for one in group) for group in (kept, changed)]
+    if all(are_given) or kept & changed:
+        raise NotNativeError("it puts an array into a list, and stores into it, or into others")
