@@ -54,7 +54,7 @@ class Tally:
     found: list[str] = field(default_factory=list)
     is_over: bool = False
     # No interrupt comes while a thread holds this: in what Python runs at a fork it would leave locks taken.
-    quiet: threading.Lock = field(default_factory=threading.Lock)
+    quiet: threading.RLock = field(default_factory=threading.RLock)
 
 
 class InternalErrors(logging.Handler):
@@ -123,9 +123,13 @@ def turns(programs: list[tuple[Any, Any]], tally: Tally, choose: random.Random) 
 
 def forked_turn(program: Program | Loop, compiled: Callable[..., Any], tally: Tally) -> None:
     """One call of each in a process that has this thread alone."""
-    with tally.quiet:
+    try:
+        tally.quiet.acquire()
         time.sleep(0)  # an interrupt that came before is answered here
         child = os.fork()
+    finally:  # from 3.14 on one may be answered between taking the lock and entering a `with` block
+        with contextlib.suppress(RuntimeError):  # it was not taken yet
+            tally.quiet.release()
     if child == 0:
         signal.alarm(LONGEST_FORK)
         status = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -81,6 +82,33 @@ def test_behind_a_write_each_step_warns_in_its_state(around: str) -> None:
     wanted = ["divide by zero", *["divide by zero"] * always]
     wanted += ["invalid value", *["invalid value"] * always]
     assert texts == wanted
+
+
+@pytest.mark.parametrize("modes", [{}, {"divide": "ignore"}, {"all": "raise"}])
+def test_no_memory(modes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever allocation fails while NumPy is to raise: the error state is the program's own again."""
+    testing = pytest.importorskip("_testcapi")
+    unraisable: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    text = "a: f8[n]; b = call numpy.cumsum(a); c = log b; d = call numpy.cumprod(c); return d"
+    function: Any = program(plan_of(parse(text)), DEFAULT)
+    given = np.array([1.0, 2.0, 3.0])
+    wanted, failures = np.cumprod(np.log(np.cumsum(given))), 0
+    for failing in range(150):
+        with np.errstate(**modes):
+            before, found = np.geterr(), None
+            testing.set_nomemory(failing, failing + 1)
+            try:
+                found = function(given)
+            except MemoryError:
+                failures += 1  # a context manager would need memory, too
+            finally:
+                testing.remove_mem_hooks()
+            assert np.geterr() == before
+            assert found is None or found.tobytes() == wanted.tobytes()
+            assert function(given).tobytes() == wanted.tobytes()
+    assert 1 < failures < 150
+    assert not unraisable
 
 
 def test_masks_are_for_every_step() -> None:

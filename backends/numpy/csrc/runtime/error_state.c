@@ -1,7 +1,12 @@
 /* What the current thread's `np.errstate` does with each flag, and whether warnings are plain. */
+#include "internals.h"
+
 #include "runtime/tiles.h"
 
+#include <internal/pycore_context.h>
+
 enum { N_FLAGS = 4 };
+enum { MOST_TRIES = 8 }; /* where there is no memory to leave a state */
 static const char *const flag_names[N_FLAGS] = {"divide", "over", "under", "invalid"};
 
 static PyObject *state_variable, *state_default, *geterr, *make_state; /* NumPy's */
@@ -167,16 +172,20 @@ state_examine(PyObject *state)
     unsigned mask = 0;
     bool only_warns = true;
     for (int i = 0; i < N_FLAGS; i++) {
-        PyObject *mode = PyDict_GetItemString(modes, flag_names[i]);
+        PyObject *mode = PyMapping_GetItemString(modes, flag_names[i]);
         if (mode == NULL || !PyUnicode_Check(mode)) {
             Py_DECREF(modes);
-            PyErr_SetString(PyExc_RuntimeError, "np.geterr() has another form");
+            if (mode != NULL) {
+                Py_DECREF(mode);
+                PyErr_SetString(PyExc_RuntimeError, "np.geterr() has another form");
+            }
             return -1;
         }
         if (PyUnicode_CompareWithASCIIString(mode, "ignore") != 0) {
             mask |= 1u << i;
             only_warns &= PyUnicode_CompareWithASCIIString(mode, "warn") == 0;
         }
+        Py_DECREF(mode);
     }
     Py_DECREF(modes);
     Py_XSETREF(cached_state, Py_NewRef(state));
@@ -223,6 +232,27 @@ state_keep(void)
 }
 
 /*
+ * Set the kept state again where `other` could not be set for want of memory: before 3.14 it may be
+ * set nevertheless, without a token. Keeps the exception.
+ */
+static void
+state_set_back(const PyObject *other)
+{
+    PyObject *type, *value, *traceback, *now = NULL, *token = NULL;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool is_set = PyContextVar_Get(state_variable, state_default, &now) == 0 && now == other;
+    PyObject *state = cached_state != state_default ? cached_state
+                                                    : ((PyContextVar *)state_variable)->var_default;
+    for (int tries = 0; is_set && token == NULL && tries < MOST_TRIES; tries++) {
+        PyErr_Clear();
+        token = PyContextVar_Set(state_variable, state);
+    }
+    Py_XDECREF(now);
+    Py_XDECREF(token);
+    PyErr_Restore(type, value, traceback);
+}
+
+/*
  * Make NumPy raise, in this context, for the flags of `mask`, and ignore the others. The result is
  * for `error_state_restore`; NULL with an exception set where that failed.
  */
@@ -246,10 +276,31 @@ error_state_raise(unsigned mask)
     /* Before 3.12 a collection in there may run code that frees the context's variables. */
     int collects = PyGC_Disable();
     PyObject *token = PyContextVar_Set(state_variable, *strict);
+    if (token == NULL) {
+        state_set_back(*strict);
+    }
     if (collects) {
         PyGC_Enable();
     }
     return token;
+}
+
+/*
+ * Give the variable the value that a token has. That needs memory, and NumPy would raise for ever
+ * where there is none just now: it is tried again, which CPython does not let a used token do.
+ * Returns 0, or -1 with an exception set.
+ */
+static int
+state_reset(PyObject *token)
+{
+    for (int tries = 1; PyContextVar_Reset(state_variable, token) < 0; tries++) {
+        if (tries == MOST_TRIES || !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+            return -1;
+        }
+        PyErr_Clear();
+        ((PyContextToken *)token)->tok_used = 0;
+    }
+    return 0;
 }
 
 /* Undo `error_state_raise`. Takes its result over, keeps an exception that is set. */
@@ -259,7 +310,7 @@ error_state_restore(PyObject *token)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     int collects = PyGC_Disable(); /* as in `error_state_raise` */
-    if (PyContextVar_Reset(state_variable, token) < 0) {
+    if (state_reset(token) < 0) {
         PyErr_WriteUnraisable(state_variable);
     }
     if (collects) {
