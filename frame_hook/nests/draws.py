@@ -238,13 +238,10 @@ def _choice(name: str, draw: _Draw, items: Item) -> Item:
         if len(kinds) > 1 or not kinds <= OF_ARRAYS.keys():
             raise NotNativeError("calls of the method choice with numbers of other types")
         return _of_array(tuples.chosen_number(draw.reader, list(enumerate(numbers)), place.value))
-    if isinstance(items, Array | Part):
-        return elements.element(draw.reader, items, place)
-    return (
-        _of_array(elements.element(draw.reader, items, place))
-        if isinstance(items, Numbers)
-        else place
-    )
+    if isinstance(items, Array | Part | Numbers):
+        found = elements.element(draw.reader, items, place)
+        return _of_array(found) if isinstance(items, Numbers) else found
+    return place
 
 
 def _count(reader: Reader, items: Item) -> Value:
@@ -311,7 +308,8 @@ def _from_range(draw: _Draw, start: Item, stop: Item, step: Item) -> Item:
     if isinstance(stop, Known) and stop.value is None:
         start, stop = Known(0), start
     limits = [number(out, one) for one in (start, stop)]
-    if any(one.type not in (INT, NP_INT) for one in limits) or step != Known(1):
+    is_one = isinstance(step, Known) and type(step.value) is int and step.value == 1
+    if any(one.type not in (INT, NP_INT) for one in limits) or not is_one:
         raise NotNativeError("calls of the method randrange with other numbers")
     least, beyond = (_near(draw, as_i64(out, one)) for one in limits)
     found = draw("below", INT, _positive(draw, out.op("sub", I64, beyond, least)))

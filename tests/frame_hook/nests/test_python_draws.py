@@ -186,6 +186,7 @@ def test_what_is_undone_is_drawn_again(zero) -> None:
         lambda i: random.randint(i, 500),
         lambda i: random.choice([1, 2] if i < 500 else []),
         lambda i: random.randrange(0, 10 - (i > 500), 1 + (i > 500)),
+        lambda i: random.randrange(0, 10, True) + random.randrange(0, 10, 1.0),  # type: ignore[arg-type]
         lambda i: random.gauss(0, 1 if i < 500 else "1"),
     ],
 )

@@ -172,7 +172,7 @@ write_next(const Generator *one)
 {
     Generator before = {0};
     if (read_next(one->object, &before) == 0 && before.own.has_next == one->own.has_next &&
-        (!before.own.has_next || before.own.next == one->own.next)) {
+        (!before.own.has_next || memcmp(&before.own.next, &one->own.next, sizeof(double)) == 0)) {
         return;
     }
     PyObject *next = one->own.has_next ? PyFloat_FromDouble(one->own.next) : Py_NewRef(Py_None);
