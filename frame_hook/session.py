@@ -638,7 +638,8 @@ class Session:
         self._give_up(cache, position, why)
         if self.every_frame:
             return
-        hopeless = record.given_up.keys() & record.iterators.keys()
+        strange = record.given_up.keys() & record.iterators.keys()
+        hopeless = {one for one in strange if not cache.entries(one)}
         headers = self._headers(cache.code, record) - hopeless
         self._no_stops(cache, {position, *passed} - headers, record)
         if len(record.skipped) > MOST_SKIPPED and not record.useful:

@@ -510,7 +510,7 @@ class WholeReader(Reader):
                     raise ListsError
                 made_lists.settled(item)
                 return _place(item, leaves, f"list of {item.type}")
-        raise NotNativeError("it returns what is no number or array")
+        raise NotNativeError("it returns what is no number, array or list of numbers")
 
     def _argument(self, item: Number) -> int | None:
         """The slot of the argument that a number is; None for others."""

@@ -674,4 +674,7 @@ def test_whole_calls_are_told() -> None:
     assert ", as one piece of native code " in str(report)
     report = ufuse.explain(listed, np.ones((3, 4)))
     assert report.whole_seconds is None
-    assert "From start to end: no native code\n  because a list of lists" in str(report)
+    assert (
+        "From start to end: no native code\n  because it returns what is no number, array or list of numbers"
+        in str(report)
+    )
