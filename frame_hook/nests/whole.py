@@ -448,6 +448,9 @@ class WholeReader(Reader):
             super().leave(item)
             return
         elementwise.settle(self)
+        if _has_nan(item):
+            self.go_to_doubt()
+            return
         leaves: list[Leaf] = []
         form = self._form(item, leaves)
         self._check_objects(leaves)
@@ -552,6 +555,13 @@ class WholeReader(Reader):
 def _item_kind(kind: NumberKind | None) -> tuple[str, bool]:
     """What the items of a list are, as `ResultSlot` has it."""
     return ("", False) if kind is None else (kind.kind, kind.numpy)
+
+
+def _has_nan(item: Item) -> bool:
+    """Whether it gives a NaN that is there already: `is np.nan` may be asked of it."""
+    if isinstance(item, Items):
+        return any(map(_has_nan, item.items))
+    return isinstance(item, Known) and isinstance(item.value, float) and item.value != item.value
 
 
 def _name(place: int) -> str:

@@ -34,6 +34,7 @@ pytestmark = pytest.mark.any_python
 N = 40
 X = np.linspace(0.5, 2.0, N)
 HALF = 0.5
+NAN = np.nan
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +48,36 @@ def total(x):
     for value in x:
         s += value
     return s
+
+
+def mean_or_nan(x):
+    if len(x) == 0:
+        return NAN
+    total = 0.0
+    for value in x:
+        total += value
+    return total / len(x)
+
+
+def with_nan(x):
+    total = 0.0
+    for value in x:
+        total += value
+    return (total, NAN) if total > 5 else (total, 1.5)
+
+
+def test_a_nan_that_is_returned_is_the_same_object() -> None:
+    """Programs ask whether a result is `np.nan`."""
+    mean = called(mean_or_nan, (X,))
+    assert mean(X[:0]) is NAN
+    assert mean(X) == mean_or_nan(X)
+    pair = called(with_nan, (X[:2],))
+    before = hits(pair)
+    assert before
+    assert pair(X)[1] is NAN
+    for _ in range(20):  # the next few calls are plain
+        assert pair(X[:2]) == with_nan(X[:2])
+    assert hits(pair) > before
 
 
 def first_above(x, limit):
