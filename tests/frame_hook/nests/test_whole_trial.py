@@ -145,15 +145,18 @@ def test_each_order_of_magnitude_is_tried() -> None:
 
 def test_machine_code_that_declines_every_call_is_given_up() -> None:
     """What it doubts runs by the graphs as well: such a call takes as long as two."""
-    calls = Calls(normed, X)
-    calls.decide("compiled", 1000)
-    calls.call_until_made()
-    calls.decide("compiled", 500)
-    entry, zeros = calls.cache.whole_call, np.zeros(10)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for _ in range(2000):
-            assert np.isnan(calls.compiled(zeros)).all()
+    zeros, tries = np.zeros(10), 5  # of a busy machine a trial may find that calls are to be plain
+    while tries:
+        calls = Calls(normed, X)
+        calls.decide("compiled", 1000)
+        calls.call_until_made()
+        calls.decide("compiled", 500)
+        entry = calls.cache.whole_call
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(2000):
+                assert np.isnan(calls.compiled(zeros)).all()
+        tries = 0 if entry.declined >= 256 else tries - 1
     assert entry.declined >= 256
     assert calls.cache.whole_call is None
 
