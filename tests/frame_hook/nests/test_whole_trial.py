@@ -10,6 +10,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -147,7 +148,7 @@ def test_machine_code_that_declines_every_call_is_given_up() -> None:
     """What it doubts runs by the graphs as well: such a call takes as long as two."""
     zeros, tries = np.zeros(10), 5  # of a busy machine a trial may find that calls are to be plain
     while tries:
-        calls = Calls(normed, X)
+        calls = Calls(FunctionType(normed.__code__.replace(), globals()), X)  # nothing is decided
         calls.decide("compiled", 1000)
         calls.call_until_made()
         calls.decide("compiled", 500)
