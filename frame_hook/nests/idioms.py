@@ -44,7 +44,7 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import Unread
-from ufuse.graph.nest import ELEMENTS
+from ufuse.graph.nest import ELEMENTS, I1
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -187,10 +187,12 @@ def _as_numpy(reader: Reader, item: Item) -> Number:
 
 
 def _as_python(reader: Reader, item: Item) -> Number:
-    """An element as Python's number."""
+    """An element as Python's number. NumPy warns where the function compares a NaN with something: that is a doubt."""
     out, one = reader.out, conversions.number(reader.out, item)
     if one.type.is_real:
-        return Number(FLOAT, conversions.as_f64(out, one))
+        value = conversions.as_f64(out, one)
+        out.doubt_if(out.op("not", I1, out.op("feq", I1, value, value)))
+        return Number(FLOAT, value)
     if one.type.kind == "bool":
         return Number(BOOL, one.value)
     return Number(INT, conversions.as_i64(out, one))

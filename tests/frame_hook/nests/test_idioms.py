@@ -255,3 +255,27 @@ def test_an_object_that_changes() -> None:
     check_kept(all_of, compiled, X + 5.0)
     one.signature = "(n)->(n)"
     check_kept(all_of, compiled, X + 5.0)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        lambda v: v > 0.5,
+        lambda v: v == v + 0,
+        lambda v: max(v, 0.5),
+        lambda v: v if v <= 2 else 0.0,
+        lambda v: math.floor(v) if v < 10 else 1,
+        lambda v: v * 2,
+    ],
+)
+@pytest.mark.parametrize("place", [0, 3, None])
+def test_numpy_warns_where_a_vectorized_function_compares_a_nan(response, place) -> None:
+    """Python's comparison leaves a flag, which the ufunc around it finds."""
+    x = np.linspace(0.1, 3.0, 12)
+    if place is not None:
+        x[place] = np.nan
+
+    def each(x):
+        return np.vectorize(response)(x)
+
+    check_kept(each, called(each, (X,)), x)
