@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests import (
     fields,
     generators,
     identity,
+    idioms,
     lists,
     made_rows,
     object_lists,
@@ -291,6 +292,7 @@ def _compare_op(reader: Reader, arg: int) -> None:
     if elementwise.is_array(left) or elementwise.is_array(right):
         reader.stack.append(elementwise.binary(reader, name, left, right))
         return
+    idioms.check_compared(reader, left, right)
     if (known := arithmetic.known_comparison(name, left, right)) is not None:
         reader.stack.append(Known(known))
         return

@@ -107,6 +107,9 @@ KEYED: dict[Any, Function] = {max: _greatest, min: _least}
 NAMES = frozenset(("vectorize", "fromiter", "map", "filter", "reduce", "accumulate", "tolist"))
 
 
+VECTORIZED = "<np.vectorize>"
+
+
 def has_some(function: types.FunctionType) -> bool:
     """Whether a function calls such functions, by the names that it uses."""
     code, space = function.__code__, function.__globals__
@@ -175,9 +178,23 @@ def _vectorized(arrays: tuple[bool, ...], axes: int, *, is_typed: bool) -> types
     lines.append(f"{'    ' * (axes + 1)}found[{', '.join(turns)}] = converted({value}, first)")
     lines.append("    return found")
     space: dict[str, Any] = dict(RULES)
-    exec("\n".join(lines), space)  # noqa: S102  (of names above alone)
+    exec(compile("\n".join(lines), VECTORIZED, "exec"), space)  # noqa: S102  (of names above alone)
     made: types.FunctionType = space["vectorized"]
     return made
+
+
+def check_compared(reader: Reader, *items: Item) -> None:
+    """See that a function that `np.vectorize` calls compares no NaN that is known.
+
+    Raises:
+        NotNativeError: it does, and NumPy warns of that.
+
+    """
+    if any(
+        isinstance(one, Known) and isinstance(one.value, float) and one.value != one.value
+        for one in items
+    ) and any(one.code.co_filename == VECTORIZED for one in calls.callers(reader.frame)):
+        raise NotNativeError("np.vectorize of a comparison with a NaN")
 
 
 def _as_numpy(reader: Reader, item: Item) -> Number:

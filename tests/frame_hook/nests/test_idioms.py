@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from functools import reduce
 from itertools import accumulate
@@ -279,3 +280,20 @@ def test_numpy_warns_where_a_vectorized_function_compares_a_nan(response, place)
         return np.vectorize(response)(x)
 
     check_kept(each, called(each, (X,)), x)
+
+
+NAN = math.nan
+
+
+def test_one_that_compares_with_a_nan_is_left_to_numpy() -> None:
+    """It warns of each call."""
+
+    def each(x):
+        return np.vectorize(lambda v: v > NAN)(x)
+
+    compiled = ufuse.compile(each)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(6):
+            compiled(X)
+    check_kept(each, compiled, X)
