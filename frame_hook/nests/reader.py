@@ -267,8 +267,13 @@ class Reader(Holders):
             if len(self.out.blocks) > MOST_BLOCKS:
                 self._refuse_size("it is too long")
         if self._unknown is not None:
-            why, self.frame, self.at = self._unknown
-            raise why
+            (why, self.frame, self.at), self._unknown = self._unknown, None
+            try:
+                raise why
+            finally:
+                del (
+                    why
+                )  # its traceback has this frame: neither may keep the program's objects alive
         if not self._comes_back:
             raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
         if self.is_while and not self.exits:

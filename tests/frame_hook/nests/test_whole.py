@@ -11,6 +11,7 @@ import math
 import sys
 import time
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,8 @@ from tests.support.improved import Improved
 from tests.support.native_loops import called, hits, leave_loops, native_turns
 from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
+from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.nests import whole
 
 pytest.importorskip("llvmlite")
@@ -78,6 +81,34 @@ def test_a_nan_that_is_returned_is_the_same_object() -> None:
     for _ in range(20):  # the next few calls are plain
         assert pair(X[:2]) == with_nan(X[:2])
     assert hits(pair) > before
+
+
+def texts(x):
+    return [str(value) for value in x]
+
+
+def over_a_list(x):
+    parts = [1]
+    for _ in parts:
+        pass
+    x[0] -= 1
+
+
+@pytest.mark.parametrize("function", [texts, over_a_list])
+def test_what_is_refused_keeps_no_argument_alive(function) -> None:
+    """Errors have frames, which have what was read: nothing waits for a collection."""
+    x = X.copy()
+    seen, code = weakref.ref(x), function.__code__
+    gc.collect()
+    gc.disable()
+    try:
+        state = (x, *[_hook.NULL] * (len(slot_names(code)) - 1))
+        with pytest.raises(whole.NotNativeError) as refused:
+            whole._read(code, function, state)
+        del x, state, refused
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 def first_above(x, limit):
