@@ -68,8 +68,6 @@ def picked(cp: Any, x: Any, y: Any) -> Any:
     return x[y] * 2 - y[..., None], x[:, i] - y, y[x, i] + x, x.T[:, i % 2] - 1, y[0][i] * i
 
 
-# Scans by threads that wait for each other; as many elements as the square of the length.
-SLOW = (called, picked)
 KINDS = (mapped, broadcast, stored, by_rows, total, by_columns, along_each, called, picked)
 LAYOUTS: dict[str, Callable[[Any, Any], Any]] = {
     "C": lambda cp, x: x,
@@ -88,10 +86,10 @@ def test_a_kind(host: Host, kind: Callable[..., Any], layout: str) -> None:
     cp = host.cupy
     compiled = ufuse.compile(kind)
     compiled.reset()
-    for size in (*SIZES[:-1], 1025) if kind in SLOW else SIZES:
+    for size in SIZES:
         given = [cp.asarray(RNG.integers(-9, 9, (WIDTH, size))) for _ in range(2)]
         x, y = (LAYOUTS[layout](cp, one) for one in given)
-        for one, other in ((x, y), (x, given[1]))[: 2 if size < 1025 else 1]:
+        for one, other in ((x, y), (x, given[1]))[: 2 if size < 4099 else 1]:
             wanted = kind(cp, one, other)
             compiled(cp, one, other)  # its kernels are compiled behind the first call
             for order in ORDERS:

@@ -31,8 +31,8 @@ from ufuse import decorator
 pytest.importorskip("llvmlite")
 
 LATENCY = 0.1  # seconds
-# All of the first and last turns, and every tenth between.
-ODD = (*range(25), *range(25, TURNS - 25, 10), *range(TURNS - 25, TURNS))
+# All of the first and last turns, and every fifth between.
+ODD = (*range(25), *range(25, TURNS - 25, 5), *range(TURNS - 25, TURNS))
 
 
 def interrupted(*_: Any, **__: Any) -> None:
