@@ -118,6 +118,7 @@ class Body:
         self.is_late = False  # and doubts of it are to come late
         self.consumed: set[Value] = set()  # results in the block that need not be watched
         self._hidden: dict[str, str] = {}  # constants, by their lines
+        self._odd: list[str] = []  # conditions of a doubt behind the block
         self.odd_types = sorted(set(_late_types(nest))) if is_fast else []
 
     # Text
@@ -234,12 +235,28 @@ class Body:
         return self.is_fast and (self.is_copy or self.is_alone)
 
     def note_odd(self, condition: str) -> None:
-        """Append: the loop is in doubt where the condition holds; late, unless other doubts are not."""
+        """Append: the loop is in doubt where the condition holds; late, or behind the block where others are not.
+
+        One way out there leaves the block whole: what it loads is known to LLVM to be loaded in every turn, so what the
+        turn before stored need not be.
+        """
         if not self.is_late:
-            self.doubt_if(condition)
+            if self.is_loose:
+                self._odd.append(condition)
+            else:
+                self.doubt_if(condition)
             return
         before = self.add_new("load i1, ptr %odd")
         self.lines.append(f"store i1 {self.add_new(f'or i1 {before}, {condition}')}, ptr %odd")
+
+    def end_block(self) -> None:
+        """Append the doubt that is kept for the end of a block, or of a part of it that is done seldom."""
+        if self._odd:
+            odd = self._odd[0]
+            for condition in self._odd[1:]:
+                odd = self.add_new(f"or i1 {odd}, {condition}")
+            self._odd = []
+            self.doubt_if(odd)
 
     def doubt_if_odd(self) -> None:
         """Append the doubt of a loop that is left."""
@@ -312,8 +329,10 @@ class Body:
         self.lines.append(f"br i1 {condition}, label %{following}, label %{seldom}")
         self.lines.append(f"{seldom}:")
         known, self.known = self.known, self.known.copy()
+        odd, self._odd = self._odd, []
         result = other()
-        self.known = known
+        self.end_block()
+        self.known, self._odd = known, odd
         self.lines += [f"br label %{ending}", f"{ending}:"]
         self.lines += [f"br label %{following}", f"{following}:"]
         return self.add_new(f"phi {type_} [ {value}, %{before} ], [ {result}, %{ending} ]")

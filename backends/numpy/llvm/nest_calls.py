@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 MOST_INPUTS = 3
 # Of a double's bits: its exponent, one in it, and between which bits squares have the error that is promised.
 EXPONENT, ONE = 0x7FF << 52, 1 << 52
-LEAST, MOST = (1023 - 256) * ONE, (1023 + 256) * ONE
-# From the exponent of a double to the bits of 15/32 of the distance to the next one.
-NEARLY_HALF = -54 * ONE + (7 << 49)
+LEAST, MOST = (1023 - 128) * ONE, (1023 + 128) * ONE
+# From the exponent of a double to the bits of 31/64 of the distance to the next one.
+NEARLY_HALF = -54 * ONE + (15 << 48)
 
 
 def emit_numpy(body: Body, one: Instruction) -> str:
@@ -45,7 +45,7 @@ def emit_square(body: Body, one: Instruction) -> str:
     """Append what `pow` gives for the exponent 2.
 
     The C library of GNU promises an error of 0.509 units in the last place, and 3e-5 more for each unit of the result's
-    logarithm (`e_pow.c`; without fused products 0.511 and 5e-5): of 0.52 units for results between LEAST and MOST. So
+    logarithm (`e_pow.c`; without fused products 0.511 and 5e-5): of 0.5155 units for results between LEAST and MOST. So
     `pow` gives the product unless what that was rounded by is nearly half a unit: then it is called.
     """
     (base,) = (body.operand(value) for value in one.inputs)

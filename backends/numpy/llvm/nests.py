@@ -308,7 +308,10 @@ class _Function:
         if block.label in self._asking and not self.body.is_copy:
             self.body.lose_patience("1")
         for one in block.instructions:
+            if one.op == "store":
+                self.body.end_block()
             self._write_instruction(one)
+        self.body.end_block()
         self._known[block.label] = self.body.known
         end = block.end
         targets = [f"label %{self._labels[target]}" for target in end.targets]

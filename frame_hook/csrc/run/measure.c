@@ -258,7 +258,7 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     bool waits = run->way != WAY_PLAIN && (put_off || cache->loops_wait > 0);
     cache->loops_wait -= cache->loops_wait > 0;
     bool discarded = waits || !succeeded || run->outer_until != 0;
-    discarded = discarded || trial_discard(trial, &run->before);
+    discarded = discarded || trial_discard(trial, run->way, ns, &run->before);
     ufuse_disturbances.trials++; /* of what this call is a part of */
     if (discarded) {
         if (!waits && succeeded && run->way != WAY_PLAIN) {

@@ -166,10 +166,20 @@ is_tried(int way, bool tries_callees)
     return way != WAY_CALLEES || tries_callees;
 }
 
+/* Whether compiled runs take an eighth of plain ones. The first trial is decided so, without a try
+ * of callees alone: each may stall the program. */
+static bool
+is_far_faster(const Trial *trial)
+{
+    const Samples *own = &trial->samples[WAY_COMPILED], *plain = &trial->samples[WAY_PLAIN];
+    return trial->period == 0 && own->count >= 2 && plain->count > 0 &&
+           own->ns[own->count - 1] < plain->ns[0] / WORLDS;
+}
+
 /*
- * The way that the next run of an undecided trial is to go: compiled twice, then in turn. One plain
- * run comes earlier where compiled ones are disturbed: nothing disturbs plain runs, and the others
- * are compared with it.
+ * The way that the next run of an undecided trial is to go: compiled twice, then in turn, plain
+ * ones first. One plain run comes earlier where compiled ones are disturbed: nothing disturbs plain
+ * runs, and the others are compared with it.
  */
 Way
 trial_next(const Trial *trial, bool tries_callees)
@@ -178,10 +188,15 @@ trial_next(const Trial *trial, bool tries_callees)
     if (trial->discarded > 0 && trial->samples[WAY_PLAIN].count == 0) {
         return WAY_PLAIN;
     }
-    for (int way = 0; way < N_WAYS && trial->samples[WAY_COMPILED].count >= 2; way++) {
-        if (is_tried(way, tries_callees) &&
-            trial->samples[way].count < trial->samples[next].count) {
-            next = (Way)way;
+    if (trial->samples[WAY_COMPILED].count < 2) {
+        return next;
+    }
+    tries_callees = tries_callees && !is_far_faster(trial);
+    static const Way turn[] = {WAY_PLAIN, WAY_CALLEES};
+    for (int i = 0; i < 2; i++) {
+        if (is_tried(turn[i], tries_callees) &&
+            trial->samples[turn[i]].count < trial->samples[next].count) {
+            next = turn[i];
         }
     }
     return next;
@@ -272,6 +287,7 @@ trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
     }
     samples_add(&trial->samples[way], ns);
     trial->discarded = 0;
+    tries_callees = tries_callees && !is_far_faster(trial);
     for (int other = 0; other < N_WAYS; other++) {
         if (is_tried(other, tries_callees) && trial->samples[other].count == 0) {
             return false;
@@ -328,11 +344,17 @@ trial_note_cut(Trial *trial, int64_t ns, int64_t processor_ns)
 
 /*
  * Whether a run is discarded, because it was disturbed and tells nothing of how long the next will
- * take. Where many were, this is how long runs take.
+ * take. Where many were, this is how long runs take. No run is that took far longer than compiled
+ * ones, though only callees were compiled: that way is given up.
  */
 bool
-trial_discard(Trial *trial, const Disturbances *before)
+trial_discard(Trial *trial, Way way, int64_t ns, const Disturbances *before)
 {
+    const Samples *compiled = &trial->samples[WAY_COMPILED];
+    if (way == WAY_CALLEES && compiled->count >= 2 &&
+        compiled->ns[compiled->count - 1] < ns / WORLDS) {
+        return false;
+    }
     if (before->captures != ufuse_disturbances.captures && trial->captured < MOST_CAPTURED) {
         trial->captured++;
         return true;

@@ -67,7 +67,7 @@ bool trial_compares(Trial *trial, size_t extent);
 void trial_clear(Trial *trial);
 Way trial_next(const Trial *trial, bool tries_callees);
 bool trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees);
-bool trial_discard(Trial *trial, const Disturbances *before);
+bool trial_discard(Trial *trial, Way way, int64_t ns, const Disturbances *before);
 void trial_estimate(Trial *trial, int64_t ns, int64_t plain_ns);
 bool trial_cuts(const Trial *trial);
 bool trial_note_cut(Trial *trial, int64_t ns, int64_t processor_ns);

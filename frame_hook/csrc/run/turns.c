@@ -114,7 +114,7 @@ note_turn(Turns *turns, long long activation, int64_t now)
     if (turns->way == WAY_COMPILED) {
         trial_estimate(&turns->trial, ns, ufuse_thread.plain_ns - turns->plain_ns);
     }
-    if (trial_discard(&turns->trial, &turns->before)) {
+    if (trial_discard(&turns->trial, turns->way, ns, &turns->before)) {
         return false;
     }
     if (turns->way == WAY_PLAIN) {

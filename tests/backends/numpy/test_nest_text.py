@@ -127,3 +127,35 @@ def test_the_words_of_a_statement_are_written_once() -> None:
     machine, a, b = Machine(doubled(2)), np.arange(9.0) + 1.0, np.zeros(2)
     assert machine.execute([a, b], over(range(3)))[0]
     assert b.tolist() == [4.0, 0.0]
+
+
+def recurrence() -> Nest:
+    """`for j in range(n): c[j + 1] = (c[j] + a[j]) + b[j]`, of whole numbers."""
+    integers = np.dtype(np.int64)
+    code = Code(
+        array("a", integers), array("b", integers), array("c", integers, is_written=True), RANGE
+    )
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
+    total = code.op("add", code.load(2, j), code.load(0, j))
+    code.store(2, code.op("add", j, code.whole(1)), code.op("add", total, code.load(1, j)))
+    code.end("jump", "j.head")
+    return code.nest()
+
+
+def test_a_turn_has_one_way_out_for_all_that_may_overflow() -> None:
+    """LLVM knows what a turn stored in the next one only where every turn loads it: no way out may come before."""
+    _, first, second = better_text(recurrence()).rsplit("call { i64, i1 } @llvm.sadd", 2)
+    ways = [line for line in (first + second).splitlines() if line.startswith("br ")]
+    assert "label %doubt" in ways[0]
+    assert "br " not in first
+
+
+@pytest.mark.parametrize("place", [0, 5, 15])
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("number", [(1 << 63) - 1, -(1 << 63), (1 << 62) + 1])
+def test_any_sum_of_a_turn_may_overflow(which: int, place: int, number: int) -> None:
+    """Then nothing is done; what the next sum brings back into range is in doubt as well."""
+    a, b, c = (np.full(length, value, np.int64) for length, value in ((16, 3), (16, -2), (17, 1)))
+    (a, b, c)[which][place] = number
+    check_improved(Machine(recurrence(), is_improved=True), [a, b, c], over(range(1)))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.hooking import Session, dispatcher, entry
+from tests.support.hooking import K, Session, dispatcher, entry
 from ufuse.frame_hook import _hook
 
 SLOW = 0.003  # seconds: far more than anything else here takes, however busy the machine
@@ -370,6 +370,34 @@ def test_callees_are_timed_too(session) -> None:
         assert compiled(array) is array
     assert len(runs) < 40
     assert (None, "plain") in session.decisions
+
+
+def test_callees_alone_are_not_tried_where_compiled_calls_are_far_faster(session) -> None:
+    """Each such call may stall the program, and be discarded, as something is captured in it."""
+    ran = []
+
+    def callee(x):
+        return x
+
+    def caller(x, n):
+        ran.append(_hook.hook_installed())
+        time.sleep(SLOW)
+        return callee(x)
+
+    session.takes = lambda code: code.co_name == "callee"
+    session.cache_for(callee.__code__).add(
+        0, entry(inputs=(0,), artefact=lambda x: x, outputs=1, ending=("return", 1))
+    )
+    whole = entry(
+        [(K.INT, 1, 5)], inputs=(0,), artefact=lambda x: x, outputs=1, ending=("return", 1)
+    )
+    compiled = measured(session, caller, whole)
+    array = np.ones(8)
+    assert compiled(array, 0) is array  # by the callee's entry: such calls may pay
+    assert ran == [True]
+    call_until(lambda: bool(session.decisions), compiled, array, 5)
+    assert session.decisions == [(None, "compiled")]
+    assert not any(ran[1:])
 
 
 def test_what_runs_plainly_runs_without_the_hook(session) -> None:

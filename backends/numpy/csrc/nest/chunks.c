@@ -565,11 +565,11 @@ run_call(Call *call)
         return;
     }
     call->better = improved_function(nest, call->words);
-    Status before = status_keep();
+    Status before = status_keep(), cleared = before;
     if (clears_status(nest, call->given)) {
         status_clear();
+        cleared = status_keep();
     }
-    Status cleared = status_keep();
     if (is_short(call)) {
         run_short(call);
     }

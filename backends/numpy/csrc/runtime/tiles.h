@@ -41,6 +41,10 @@ enum {
 enum { RUN_DONE = 0, RUN_REFUSED = 1, RUN_FAILED = -1 };
 
 #if defined(__x86_64__) && defined(__GNUC__)
+/* What NumPy and Python look at: invalid 1, divide 4, overflow 8, underflow 16. That a result was
+ * inexact, 32, or an operand denormal, 2, is often set, and costs as much to take back. */
+#    define STATUS_SEEN 0x1du
+
 /*
  * The status of SSE and of the x87: fetestexcept() without the call. Not only long doubles need the
  * x87: the C library raises overflow and underflow there, as NumPy's half and integer loops ask it
@@ -53,7 +57,7 @@ status_raw(void)
     unsigned short x87;
     __asm__ __volatile__("stmxcsr %0" : "=m"(sse) : : "memory");
     __asm__ __volatile__("fnstsw %0" : "=am"(x87) : : "memory");
-    return (sse | x87) & 0x1du; /* invalid 1, divide 4, overflow 8, underflow 16 */
+    return (sse | x87) & STATUS_SEEN;
 }
 
 static inline void
@@ -61,11 +65,13 @@ status_clear(void)
 {
     unsigned sse;
     __asm__ __volatile__("stmxcsr %0" : "=m"(sse));
-    sse &= ~0x3fu;
-    __asm__ __volatile__("ldmxcsr %0" : : "m"(sse));
+    if (sse & STATUS_SEEN) {
+        sse &= ~0x3fu;
+        __asm__ __volatile__("ldmxcsr %0" : : "m"(sse));
+    }
     unsigned short x87;
     __asm__ __volatile__("fnstsw %0" : "=am"(x87));
-    if (x87 & 0x3f) {
+    if (x87 & STATUS_SEEN) {
         __asm__ __volatile__("fnclex");
     }
 }
@@ -76,7 +82,7 @@ status_numbered(unsigned raw)
     return ((raw & 4) >> 2) | ((raw & 8) >> 2) | ((raw & 16) >> 2) | ((raw & 1) << 3);
 }
 
-/* All flags of the thread, to be set as they were when something has run. */
+/* The flags of the thread, to be set as they were when something has run. */
 typedef struct {
     unsigned sse;
     unsigned short x87;
@@ -95,11 +101,11 @@ static inline void
 status_put_back(Status before)
 {
     Status now = status_keep();
-    if ((now.sse ^ before.sse) & 0x3fu) {
+    if ((now.sse ^ before.sse) & STATUS_SEEN) {
         now.sse = (now.sse & ~0x3fu) | (before.sse & 0x3fu);
         __asm__ __volatile__("ldmxcsr %0" : : "m"(now.sse));
     }
-    if ((now.x87 ^ before.x87) & 0x3f) {
+    if ((now.x87 ^ before.x87) & STATUS_SEEN) {
         unsigned environment[7];
         __asm__ __volatile__("fnstenv %0" : "=m"(environment));
         environment[1] = (environment[1] & ~0x3fu) | (before.x87 & 0x3fu);
@@ -107,12 +113,11 @@ status_put_back(Status before)
     }
 }
 
-/* Raise the flags that were raised then, too: of those that say more than that a result is inexact
- * or an operand denormal. */
+/* Raise the flags that were raised then, too. */
 static inline void
 status_add(Status before)
 {
-    if (((before.sse | before.x87) & 0x1du) == 0) {
+    if (((before.sse | before.x87) & STATUS_SEEN) == 0) {
         return;
     }
     Status now = status_keep();
