@@ -30,6 +30,9 @@ static const size_t KEPT_BYTES = (size_t)64 << 10;
 /* So many times the usual turns between odd ones without one: chunks need not be short any more. */
 static const double CLEAN = 4;
 
+/* Whether new tuples may begin a collection; from 3.12 on the interpreter's loop does that. */
+enum { ALLOCATIONS_COLLECT = PY_VERSION_HEX < 0x030C0000 };
+
 enum { MOST_CLEAN = 16 }; /* calls without odd turns: they are not expected any more */
 
 enum { TIMED_EVERY = 16 }; /* short calls */
@@ -374,7 +377,7 @@ rebind(Call *call)
             call->reached[cell].whole = call->given[cell].whole;
         }
         output += slot->kind == SLOT_ARRAY ? slot->rebound : slot->changed;
-        cell += slot_cells(slot);
+        cell += slot->cells;
     }
     if (!moved) {
         return true;
@@ -518,7 +521,7 @@ size_of(const Nest *nest, const int64_t *words, const Register *cells)
         else if (slot->kind == SLOT_INT && !slot->changed) {
             size += cells->whole < 0 ? -(double)cells->whole : (double)cells->whole;
         }
-        cells += slot_cells(slot);
+        cells += slot->cells;
     }
     return size;
 }
@@ -532,7 +535,7 @@ clears_status(const Nest *nest, const Register *cells)
     }
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
-        cells += slot_cells(slot);
+        cells += slot->cells;
         if (slot->kind > SLOT_ARRAY && slot->kind < SLOT_RANGE && cells[-1].whole != 0) {
             return true;
         }
@@ -673,7 +676,8 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
     }
     int count_made = nest->outputs + (nest->exits > 0);
     PyObject *output = NULL;
-    int collects = PyGC_Disable(); /* a finalizer may change what an array equals */
+    /* a finalizer may change what an array equals */
+    bool collects = ALLOCATIONS_COLLECT && PyGC_Disable();
     PyObject *outputs = count_made < 2 ? NULL : PyTuple_New(count_made);
     PyObject *results[nest->products + 1];
     bool ready = (count_made < 2 || outputs != NULL) && grids_prepare(nest, objects, results) == 0;

@@ -48,7 +48,6 @@ read_array(Nest *self, NestSlot *slot, PyObject *given)
     slot->viewed = rebound && viewed;
     self->arrays++;
     self->words += 1 + 2 * slot->axes;
-    self->cells += slot_cells(slot);
     self->rebound += rebound;
     self->outputs += rebound;
     self->written += written;
@@ -341,7 +340,6 @@ read_result(Nest *self, NestSlot *slot, PyObject *given)
         PyErr_Format(PyExc_ValueError, "no result of a nest: %R", given);
         return -1;
     }
-    self->cells += slot_cells(slot);
     self->outputs++;
     return 0;
 }
@@ -422,7 +420,6 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         }
         slot->made = !is_given;
         slot->changed = true;
-        self->cells += slot_cells(slot);
         self->outputs++;
         return 0;
     }
@@ -436,7 +433,6 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
             self->range = (int)(slot - self->slot);
             self->range_cell = self->cells;
         }
-        self->cells += 3;
         return 0;
     }
     Py_ssize_t size = known ? PyTuple_GET_SIZE(given) : 0;
@@ -445,12 +441,33 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         int is_given = size == 2 ? 1 : PyObject_IsTrue(PyTuple_GET_ITEM(given, 2));
         slot->changed = changed == 1;
         slot->made = is_given == 0;
-        self->cells += slot_cells(slot);
         self->outputs += slot->changed;
         return changed < 0 || is_given < 0 ? -1 : 0;
     }
     PyErr_Format(PyExc_ValueError, "no slot of a nest: %R", given);
     return -1;
+}
+
+/* How many cells a slot has. */
+static int
+cells_of(const NestSlot *slot)
+{
+    if (slot->kind == SLOT_ARRAY) {
+        return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
+    }
+    if (slot->kind == SLOT_GROWN || slot->kind == SLOT_GENERATOR || slot->kind == SLOT_OBJECT) {
+        return 0;
+    }
+    if (slot->kind == SLOT_RESULT) {
+        return 1 + slot->viewed * 2 * MOST_LENGTHS;
+    }
+    if (slot->kind == SLOT_NUMBER) {
+        return 1 + slot->kinds;
+    }
+    if (slot->kind == SLOT_MEMBER) {
+        return 1;
+    }
+    return slot->kind >= SLOT_COMPLEX ? 3 : 2;
 }
 
 static int
@@ -474,6 +491,8 @@ read_slots(Nest *self, PyObject *given)
             Py_CLEAR(slot->attribute);
             return -1;
         }
+        slot->cells = cells_of(slot);
+        self->cells += slot->cells;
     }
     self->words += self->generators;
     self->cells++; /* how many turns may begin */
@@ -628,7 +647,7 @@ find_part(const Nest *self, NestPart *part, int array)
         }
         bool found = i == part->slot && slot_iterates(slot) && slot->kind != SLOT_ONCE;
         part->cell = found ? cell : part->cell;
-        cell += slot_cells(slot);
+        cell += slot->cells;
     }
     return part->word >= 0 && part->cell >= 0;
 }

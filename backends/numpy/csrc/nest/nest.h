@@ -81,6 +81,7 @@ typedef struct {
 /* One of the objects that a nest is called with. */
 typedef struct {
     SlotKind kind;
+    int cells;      /* how many it has */
     bool changed;   /* of an array: written; of a list's numbers too; of a result: true */
     bool made;      /* a number that the nest makes: its object is any, and not looked at */
     bool rebound;   /* of an array: it has a cell, the number of the array that the variable is */
@@ -258,7 +259,6 @@ bool is_private(PyArrayObject *array);
 bool array_fits(const NestSlot *slot, PyObject *object, int axes, bool written);
 
 /* objects.c */
-int slot_cells(const NestSlot *slot);
 bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
 bool objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells);

@@ -50,28 +50,6 @@ number_cells(SlotKind kind, PyObject *object, Register *cells)
     return number_read(item_number(kind, numpy), object, &cells[0]);
 }
 
-/* How many cells a slot has. */
-int
-slot_cells(const NestSlot *slot)
-{
-    if (slot->kind == SLOT_ARRAY) {
-        return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
-    }
-    if (slot->kind == SLOT_GROWN || slot->kind == SLOT_GENERATOR || slot->kind == SLOT_OBJECT) {
-        return 0;
-    }
-    if (slot->kind == SLOT_RESULT) {
-        return 1 + slot->viewed * 2 * MOST_LENGTHS;
-    }
-    if (slot->kind == SLOT_NUMBER) {
-        return 1 + slot->kinds;
-    }
-    if (slot->kind == SLOT_MEMBER) {
-        return 1;
-    }
-    return slot->kind >= SLOT_COMPLEX ? 3 : 2;
-}
-
 /* Whether a slot is of an iterator over several axes. */
 static bool
 is_grid(SlotKind kind)
@@ -177,7 +155,7 @@ least_left(const Nest *nest, Register *cells, int64_t left)
 {
     for (int set = 0; set < 2; set++) {
         Register *cell = cells;
-        for (int i = 0; i < nest->slots; cell += slot_cells(&nest->slot[i++])) {
+        for (int i = 0; i < nest->slots; cell += nest->slot[i++].cells) {
             if (!slot_iterates(&nest->slot[i])) {
                 continue;
             }
@@ -202,7 +180,7 @@ objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells)
     const Register *cell[nest->slots], *next = cells;
     for (int i = 0; i < nest->slots; i++) {
         cell[i] = next;
-        next += slot_cells(&nest->slot[i]);
+        next += nest->slot[i].cells;
     }
     int64_t left = least_left(nest, cells, INT64_MAX);
     for (int i = 0; left > 0 && i < nest->slots; i++) {
@@ -287,7 +265,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
     for (int i = 0; i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
         if (slot->kind == SLOT_ARRAY) {
-            memset(cells, 0, sizeof(Register) * (size_t)slot_cells(slot));
+            memset(cells, 0, sizeof(Register) * (size_t)slot->cells);
             if (slot->rebound) {
                 cells[0].whole = arrays;
             }
@@ -297,7 +275,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             continue;
         }
         else if (slot->kind < SLOT_ARRAY) {
-            memset(cells, 0, sizeof(Register) * (size_t)slot_cells(slot));
+            memset(cells, 0, sizeof(Register) * (size_t)slot->cells);
         }
         else if (slot_iterates(slot)) {
             Range range = {.next = 0, .step = 1, .left = 1};
@@ -312,7 +290,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             cells[2].whole = range.left;
         }
         else if (slot->made) {
-            memset(cells, 0, sizeof(Register) * (size_t)slot_cells(slot));
+            memset(cells, 0, sizeof(Register) * (size_t)slot->cells);
         }
         else if (slot->kind == SLOT_MEMBER) {
             cells[0].whole = members_index(objects[slot->owner], objects[i]);
@@ -323,7 +301,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
         else if (slot->kind != SLOT_GROWN && !number_cells(slot->kind, objects[i], cells)) {
             return false;
         }
-        cells += slot_cells(slot);
+        cells += slot->cells;
     }
     return true;
 }
@@ -491,7 +469,7 @@ variable_now(Arrays *arrays, const Register *cells)
 static PyObject *
 number_now(const NestSlot *slot, PyObject *object, const Register *before, const Register *after)
 {
-    if (!slot->made && memcmp(before, after, sizeof(Register) * (size_t)slot_cells(slot)) == 0) {
+    if (!slot->made && memcmp(before, after, sizeof(Register) * (size_t)slot->cells) == 0) {
         return Py_NewRef(object);
     }
     if (slot->kind == SLOT_COMPLEX) {
@@ -540,7 +518,7 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
             done = made[count] != NULL;
             count += done;
         }
-        cell += slot_cells(slot);
+        cell += slot->cells;
     }
     while (arrays.count > 0) {
         Py_DECREF(known[--arrays.count]);

@@ -23,7 +23,7 @@ find_rows(const Nest *nest, NestRows *rows, int array)
         if (i == rows->slot && slot_iterates(slot) && slot->kind != SLOT_ONCE) {
             rows->cell = cell;
         }
-        cell += slot_cells(slot);
+        cell += slot->cells;
     }
     return rows->word >= 0 && rows->cell >= 0 && rows->least <= rows->most;
 }

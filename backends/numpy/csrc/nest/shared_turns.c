@@ -84,7 +84,7 @@ cells_begin(const Nest *nest, Register *cells, int64_t skipped, int64_t turns)
         if (slot_iterates(&nest->slot[i])) {
             cells[cell].whole += skipped * cells[cell + 1].whole;
         }
-        cell += slot_cells(&nest->slot[i]);
+        cell += nest->slot[i].cells;
     }
     cells[nest->range_cell + 2].whole -= skipped;
     cells[nest->cells - 1].whole = turns;

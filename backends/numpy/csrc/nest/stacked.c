@@ -305,6 +305,9 @@ extents_are_apart(Memories *memories)
 bool
 stacked_are_apart(const Nest *nest, PyObject *const *objects)
 {
+    if (nest->lists == 0) {
+        return true;
+    }
     size_t copied = 0;
     bool writes = false, writes_copies = false;
     for (int i = 0; i < nest->slots; i++) {
