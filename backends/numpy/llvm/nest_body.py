@@ -38,6 +38,7 @@ TYPES = {
 WHOLE = {type_ for type_ in INTEGERS if type_.startswith("i")}  # with a sign
 ZEROS = {F64: "0.0", F32: "0.0", I1: "false", **dict.fromkeys(INTEGERS, "0")}
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
+SPARE = 1 << 40  # between products and the limits
 PART_SIZE = 8  # bytes of a part of a complex number
 # So many operations are looked at where a result is NaN; where there are more, every NaN is a doubt: less to compile.
 MOST_SETTLED = 3
@@ -59,6 +60,7 @@ class Known:
     constants: dict[str, Any] = field(default_factory=dict)
     bounds: dict[str, int] = field(default_factory=dict)  # integers that are no less
     sizes: dict[str, int] = field(default_factory=dict)  # i64 that are no more, with either sign
+    spare: dict[str, int] = field(default_factory=dict)  # i64: more, or less, fits, unless they are in doubt
     numbers: set[str] = field(default_factory=set)  # never NaN
     # Operations on what may be two unlike NaNs, by what they may have decided; whether always where that is NaN.
     clashes: dict[str, dict[Clash, bool]] = field(default_factory=dict)
@@ -174,6 +176,10 @@ class Body:
             result = self.add(f"{word[1:]} nsw i64 {left}, {right}")
             self.known.sizes[result] = size
             return result
+        if self.is_loose and type_ == "i64":
+            result = self._by_number(word, left, right)
+            if result is not None:
+                return result
         if self.is_late and word in {"sadd", "ssub"}:
             return self._with_late_overflow(word[1:], left, right, type_)
         both = self.intrinsic(
@@ -203,6 +209,29 @@ class Body:
         other = self.add(f"xor {type_} {right}, {result if word == 'add' else left}")
         self._note_negative(self.add(f"and {type_} {one}, {other}"), type_)
         return result
+
+    def _by_number(self, word: str, left: str, right: str) -> str | None:
+        """The same of a product with a number, and of what is added to that.
+
+        What overflows is known by the other factor, beside the product, for which two additions may do; a product that
+        is near the limits is in doubt, too, so that what is added needs no test. None for all else.
+        """
+        for one, other in ((left, right), (right, left)):
+            if not is_number(other):
+                continue
+            number, spare = int(other), self.known.spare.get(one, -1) - abs(int(other))
+            if word == "smul" and abs(number) > 1:
+                most = (HIGHEST - SPARE) // abs(number)
+                above = self.add(f"add i64 {one}, {most}")
+                self.refuse(self.add(f"icmp ugt i64 {above}, {2 * most}"))
+                result = self.add(f"mul i64 {one}, {number}")
+                self.known.spare[result] = SPARE
+                return result
+            if spare >= 0 and (word == "sadd" or (word == "ssub" and other == right)):
+                result = self.add(f"{word[1:]} i64 {left}, {right}")
+                self.known.spare[result] = spare
+                return result
+        return None
 
     def _note_negative(self, value: str, type_: str) -> None:
         """Append: the loop is in doubt, late, where an integer is negative; LLVM keeps sums of bits in vectors."""

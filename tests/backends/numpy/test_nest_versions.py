@@ -368,6 +368,34 @@ def test_integers_that_overflow_in_better_code(op: str, dtype: Any) -> None:
             assert not is_left or c.tobytes() == wanted[2].tobytes()
 
 
+@pytest.mark.parametrize("factor", [2, 3, -3, 1 << 40, -(1 << 62)])
+@pytest.mark.parametrize("more", [("add", 1), ("sub", 1), ("add", -(1 << 40)), ("add", 1 << 41)])
+def test_products_with_numbers_and_what_is_added_to_them(
+    factor: int, more: tuple[str, int]
+) -> None:
+    """One test of the other factor stands for both; near the limits better code may doubt for no reason."""
+    code = Code(array("a", np.int64), array("c", np.int64, is_written=True), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
+    times = code.op("mul", code.load(0, j), code.whole(factor))
+    code.store(1, j, code.op(more[0], times, code.whole(more[1])))
+    code.end("jump", "j.head")
+    nest, machine = code.nest(), Machine(code.nest(), is_improved=True)
+    edge = (1 << 63) // abs(factor)
+    for value in {0, 1, edge // 2, *(edge + near for near in (-(1 << 42), -2, -1, 0, 1, 2))}:
+        for some in (value, -value):
+            if not -(1 << 63) <= some < 1 << 63:
+                continue
+            a, c = np.full(19, 1, np.int64), np.zeros(19, np.int64)
+            a[7] = some
+            wanted = [a, c.copy()]
+            is_left = nest_reference.execute(nest, wanted, over(range(1)))
+            machine_left = machine.execute([a, c], over(range(1)))[0]
+            assert not machine_left or is_left
+            assert not machine_left or c.tobytes() == wanted[1].tobytes()
+            assert machine_left or not is_left or abs(some * factor) > 1 << 62
+
+
 def test_bounds_are_not_trusted_before_overflow_is_looked_at() -> None:
     """What overflowed is negative, where a bound of it says that it is not: no index and no division may trust that."""
     code = Code(array("x", np.int64), array("a", is_written=True), RANGE)
