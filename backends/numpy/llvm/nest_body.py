@@ -60,7 +60,7 @@ class Known:
     constants: dict[str, Any] = field(default_factory=dict)
     bounds: dict[str, int] = field(default_factory=dict)  # integers that are no less
     sizes: dict[str, int] = field(default_factory=dict)  # i64 that are no more, with either sign
-    spare: dict[str, int] = field(default_factory=dict)  # i64: more, or less, fits, unless they are in doubt
+    spare: dict[str, int] = field(default_factory=dict)  # i64: so much more, or less, is no overflow
     numbers: set[str] = field(default_factory=set)  # never NaN
     # Operations on what may be two unlike NaNs, by what they may have decided; whether always where that is NaN.
     clashes: dict[str, dict[Clash, bool]] = field(default_factory=dict)
@@ -177,9 +177,9 @@ class Body:
             self.known.sizes[result] = size
             return result
         if self.is_loose and type_ == "i64":
-            result = self._by_number(word, left, right)
-            if result is not None:
-                return result
+            known = self._by_number(word, left, right)
+            if known is not None:
+                return known
         if self.is_late and word in {"sadd", "ssub"}:
             return self._with_late_overflow(word[1:], left, right, type_)
         both = self.intrinsic(
