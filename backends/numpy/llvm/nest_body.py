@@ -60,7 +60,7 @@ class Known:
     constants: dict[str, Any] = field(default_factory=dict)
     bounds: dict[str, int] = field(default_factory=dict)  # integers that are no less
     sizes: dict[str, int] = field(default_factory=dict)  # i64 that are no more, with either sign
-    spare: dict[str, int] = field(default_factory=dict)  # i64: so much more, or less, is no overflow
+    spare: dict[str, int] = field(default_factory=dict)  # i64: more or less by this fits
     numbers: set[str] = field(default_factory=set)  # never NaN
     # Operations on what may be two unlike NaNs, by what they may have decided; whether always where that is NaN.
     clashes: dict[str, dict[Clash, bool]] = field(default_factory=dict)
