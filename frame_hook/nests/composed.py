@@ -59,13 +59,29 @@ def _vector(reader: Reader, item: Item) -> Part:
     return reductions.row(reader, _array(item))
 
 
-def norm(reader: Reader, item: Item, order: Item | None = None, axis: Item | None = None) -> Number:
-    """`np.linalg.norm` of a vector: of what lies side by side, which it copies where it does not."""
-    _refuse(order, axis)
+def norm(
+    reader: Reader,
+    item: Item,
+    order: Item = NOTHING,
+    axis: Item = NOTHING,
+    keepdims: Item | None = None,
+) -> Item:
+    """`np.linalg.norm` of a vector: of what lies side by side, which it copies where it does not. Or along an axis."""
     one = _floats(reader, item)
+    if not is_none(axis):
+        if not is_none(order) and order != Known(2):
+            raise NotNativeError("a norm of another order")
+        if not isinstance(axis, Known) or type(axis.value) is not int:
+            raise NotNativeError("a norm along several axes")
+        square = elementwise.apply(reader, np.multiply, one, one)
+        total = reductions.fold(reader, "add", square, axis, keepdims)
+        if isinstance(total, Number):
+            return Number(NP_FLOAT, reader.out.op("sqrt", F64, total.value))
+        return elementwise.apply(reader, np.sqrt, total)
+    _refuse(order, keepdims)
     row = reductions.row(reader, elementwise.copied(reader, one))
-    square = reductions.dot(reader, "dot", row, row)
-    return Number(NP_FLOAT, reader.out.op("sqrt", F64, square.value))
+    length = reductions.dot(reader, "dot", row, row)
+    return Number(NP_FLOAT, reader.out.op("sqrt", F64, length.value))
 
 
 def outer(reader: Reader, left: Item, right: Item) -> Lazy:
