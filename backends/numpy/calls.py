@@ -32,6 +32,7 @@ VIEW_CALLS = ViewCalls(np.ndarray.transpose, np.ndarray.reshape, _repeated)
 # What takes NumPy several times as long, by branches that no processor foresees.
 OURS: dict[str, Callable[..., Any]] = {
     MASKED: _tiles.chosen,
+    "numpy.ndarray.__setitem__": _tiles.put_chosen,
     "numpy.nonzero": _tiles.nonzero,
     "numpy.ndarray.nonzero": _tiles.nonzero,
     "numpy.flatnonzero": _tiles.flat_nonzero,

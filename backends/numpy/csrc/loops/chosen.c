@@ -106,6 +106,44 @@ skip_others(const char *mask, npy_intp i, npy_intp size)
 ELEMENTS(CHOOSE)
 #undef CHOOSE
 
+/*
+ * Elements of each width, `count` of them, go where the mask says. Each of the others goes to a
+ * place of no use, so that no branch depends on the mask. Returns how many went: fewer where
+ * another thread has changed the mask since they were counted.
+ */
+#define PUT(WIDTH, TYPE)                                                                           \
+    static npy_intp put_##WIDTH(TYPE *to, const TYPE *from, const char *mask, npy_intp size,       \
+                                npy_intp count)                                                    \
+    {                                                                                              \
+        npy_intp i = 0, done = 0;                                                                  \
+        TYPE nowhere;                                                                              \
+        while (count - done >= NEAR) {                                                             \
+            i = skip_others(mask, i, size);                                                        \
+            if (i + NEAR > size) {                                                                 \
+                break;                                                                             \
+            }                                                                                      \
+            if (word_at(mask, i) == ALL) {                                                         \
+                memcpy(&to[i], &from[done], NEAR * sizeof(TYPE));                                  \
+                done += NEAR;                                                                      \
+                i += NEAR;                                                                         \
+                continue;                                                                          \
+            }                                                                                      \
+            for (npy_intp end = i + NEAR; i < end; i++) {                                          \
+                bool is_chosen = mask[i] != 0;                                                     \
+                *(is_chosen ? &to[i] : &nowhere) = from[done];                                     \
+                done += is_chosen;                                                                 \
+            }                                                                                      \
+        }                                                                                          \
+        for (; done < count && i < size; i++) {                                                    \
+            if (mask[i] != 0) {                                                                    \
+                to[i] = from[done++];                                                              \
+            }                                                                                      \
+        }                                                                                          \
+        return done;                                                                               \
+    }
+ELEMENTS(PUT)
+#undef PUT
+
 static bool
 is_dense(PyArrayObject *array)
 {
@@ -178,6 +216,61 @@ chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
         return have_changed();
     }
     return (PyObject *)made;
+}
+
+static bool
+is_apart(PyArrayObject *one, PyArrayObject *other)
+{
+    const char *first = PyArray_BYTES(one), *second = PyArray_BYTES(other);
+    return first + PyArray_NBYTES(one) <= second || second + PyArray_NBYTES(other) <= first;
+}
+
+/* Whether they are as many elements of the array's type as the mask chooses, side by side, and
+ * nothing of all this shares memory with the array. */
+static bool
+may_be_put(PyArrayObject *array, PyArrayObject *mask, PyObject *given, npy_intp count)
+{
+    if (!PyArray_Check(given) || !PyArray_ISWRITEABLE(array)) {
+        return false;
+    }
+    PyArrayObject *values = (PyArrayObject *)given;
+    return is_dense(values) && PyArray_NDIM(values) == 1 && PyArray_DIM(values, 0) == count &&
+           PyArray_TYPE(values) == PyArray_TYPE(array) && PyArray_ISNOTSWAPPED(values) &&
+           PyArray_ISNOTSWAPPED(array) && is_apart(array, values) && is_apart(array, mask);
+}
+
+/* `array[mask] = values`. */
+static PyObject *
+put_chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    if (given != 3) {
+        PyErr_SetString(PyExc_TypeError, "put_chosen() takes an array, a mask and values");
+        return NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    bool simple = is_simple(arguments[0], arguments[1]);
+    const char *mask = simple ? PyArray_BYTES((PyArrayObject *)arguments[1]) : NULL;
+    npy_intp size = simple ? PyArray_SIZE(array) : 0, count = simple ? count_chosen(mask, size) : 0;
+    if (!simple || !may_be_put(array, (PyArrayObject *)arguments[1], arguments[2], count)) {
+        if (PyObject_SetItem(arguments[0], arguments[1], arguments[2]) < 0) {
+            return NULL;
+        }
+        Py_RETURN_NONE;
+    }
+    void *to = PyArray_DATA(array), *from = PyArray_DATA((PyArrayObject *)arguments[2]);
+    npy_intp done = 0;
+    switch (PyArray_ITEMSIZE(array)) {
+#define PUT(WIDTH, TYPE)                                                                           \
+    case WIDTH:                                                                                    \
+        done = put_##WIDTH((TYPE *)to, (const TYPE *)from, mask, size, count);                     \
+        break;
+        ELEMENTS(PUT)
+#undef PUT
+    }
+    if (done < count) {
+        return have_changed();
+    }
+    Py_RETURN_NONE;
 }
 
 /*
@@ -318,6 +411,8 @@ PyMethodDef chosen_methods[] = {
     {"chosen", (PyCFunction)(void (*)(void))chosen, METH_FASTCALL,
      PyDoc_STR("chosen(array, mask, /)\n--\n\nThe elements that a mask chooses, as `array[mask]` "
                "has them.")},
+    {"put_chosen", (PyCFunction)(void (*)(void))put_chosen, METH_FASTCALL,
+     PyDoc_STR("put_chosen(array, mask, values, /)\n--\n\nAs `array[mask] = values` does.")},
     {"nonzero", nonzero, METH_O,
      PyDoc_STR("nonzero(array, /)\n--\n\nThe places of what is not zero, as `array.nonzero()` has "
                "them.")},
