@@ -8,6 +8,7 @@
 enum {
     NEAR = 8, /* elements of a mask that are looked at once */
     FAR = 4 * NEAR,
+    LANES = 64,
     MANY = 1 << 13, /* booleans, of which NumPy's own loop finds the places as fast */
 };
 
@@ -36,21 +37,22 @@ word_at(const char *mask, npy_intp i)
     return word;
 }
 
-/* How many of them are not zero: bytes other than 0 and 1 may be there. */
-static inline npy_intp
-chosen_in(uint64_t word)
-{
-    uint64_t low = 0x7f7f7f7f7f7f7f7f;
-    uint64_t ones = (((word & low) + low) | word) >> 7 & ALL;
-    return (npy_intp)(ones * ALL >> 56);
-}
-
+/* How many elements are not zero. Lanes that the compiler makes vectors of count up to 255 each. */
 static npy_intp
 count_chosen(const char *mask, npy_intp size)
 {
     npy_intp count = 0, i = 0;
-    for (; i + NEAR <= size; i += NEAR) {
-        count += chosen_in(word_at(mask, i));
+    while (i + LANES <= size) {
+        uint8_t lane[LANES] = {0};
+        npy_intp left = (size - i) / LANES, rounds = left < 255 ? left : 255;
+        for (npy_intp end = i + rounds * LANES; i < end; i += LANES) {
+            for (int k = 0; k < LANES; k++) {
+                lane[k] += mask[i + k] != 0;
+            }
+        }
+        for (int k = 0; k < LANES; k++) {
+            count += lane[k];
+        }
     }
     for (; i < size; i++) {
         count += mask[i] != 0;
