@@ -47,19 +47,28 @@ def fold_of(draft: Draft, node: Node, given: Sequence[int]) -> int | None:
 def variance_of(draft: Draft, node: Node, **given: int) -> int | None:
     """The same of the variances or deviations that a call gives."""
     name = node.attributes["function"].removeprefix("numpy.")
+    if name not in ("var", "std"):
+        return None
     specs = dict(node.attributes["keywords"])
-    known = {key: spec[1] for key, spec in specs.items() if spec[:1] == ("const",)}
+    known = {key: _constant(spec) for key, spec in specs.items()}
     less = known.get("ddof", 0)
     if (
-        name not in ("var", "std")
-        or node.attributes["arguments"] != (0,)
-        or not specs.keys() == known.keys() <= {"axis", "ddof"}
+        node.attributes["arguments"] != (0,)
+        or not known.keys() <= {"axis", "ddof"}
         or type(less) is not int
         or less < 0
         or not _are_windows(node, known.get("axis"))
     ):
         return None
     return _step(draft, node, name, function_named(f"numpy.{name}"), less, **given)
+
+
+def _constant(spec: Any) -> Any:
+    """The value of an argument that is known; None: it is not."""
+    match spec:
+        case ("const", value):
+            return value
+    return None
 
 
 def _step(
@@ -107,7 +116,7 @@ def folding(name: str, own: Function, less: int = 0) -> Function:
 @lru_cache(maxsize=8)
 def _agrees(name: str) -> bool:
     """Whether it gives what NumPy does."""
-    return run_strictly("ignore", _is_alike, name)
+    return bool(run_strictly("ignore", _is_alike, name))
 
 
 def _is_alike(name: str) -> bool:
