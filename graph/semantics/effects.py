@@ -13,6 +13,7 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, may_fail
+from ufuse.graph.typing.draws import is_draw
 from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, target_type
 from ufuse.graph.typing.library import cupy
 
@@ -64,6 +65,8 @@ def may_warn(node: Node) -> bool:
     """Whether NumPy may warn where the node is computed: such nodes keep their order."""
     if node.op is ops.CALL and node.attributes["function"] in RAISE_ONLY:
         return _is_given_dtype(node) and not _fits_dtype(node)
+    if is_draw(node):
+        return False
     if node.op is ops.CHECK or (node.op is ops.SCALAR and isinstance(node.type, NumberType)):
         return False
     if node.op.kind is Kind.MAP and _is_on_device(node):

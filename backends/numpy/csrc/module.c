@@ -18,7 +18,8 @@ begin(PyObject *module)
         }
     }
     return loops_begin(module) < 0 || small_begin(module) < 0 || scalars_begin(module) < 0 ||
-                   kernel_begin(module) < 0 || nest_begin(module) < 0 || program_begin(module) < 0
+                   kernel_begin(module) < 0 || nest_begin(module) < 0 ||
+                   program_begin(module) < 0 || drawing_begin(module) < 0
                ? -1
                : 0;
 }

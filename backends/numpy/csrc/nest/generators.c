@@ -495,10 +495,14 @@ take_lock(PyObject *lock)
     return is_taken;
 }
 
-/* Take one. 0: it is; 1: a nest cannot draw from it; -1 with an exception. */
-static int
-take(PyObject *object, Generator *one)
+/*
+ * Take one: its lock, where it has one, and where its state lies. 0; 1: this cannot be; -1 with an
+ * exception. Those of NumPy's types are known from `generators_begin` on.
+ */
+int
+generator_take(PyObject *object, Generator *one)
 {
+    memset(one, 0, sizeof *one);
     if (python_type != NULL && Py_IS_TYPE(object, python_type)) {
         return note_python(object, one);
     }
@@ -549,7 +553,7 @@ generators_take(const Nest *nest, PyObject *const *objects, Generator *generator
     memset(generators, 0, sizeof(Generator) * (size_t)nest->generators);
     for (int i = 0; failed == 0 && count < nest->generators; i++) {
         if (nest->slot[i].kind == SLOT_GENERATOR) {
-            failed = take(objects[i], &generators[count]);
+            failed = generator_take(objects[i], &generators[count]);
             share(generators, count++);
         }
     }
@@ -557,6 +561,24 @@ generators_take(const Nest *nest, PyObject *const *objects, Generator *generator
         generators_give(nest, generators);
     }
     return failed;
+}
+
+/* Release its lock. An exception stays set. */
+void
+generator_give(Generator *one)
+{
+    if (one->lock == NULL) {
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *done = PyObject_CallMethodNoArgs(one->lock, release_name);
+    if (done == NULL) {
+        PyErr_WriteUnraisable(one->lock);
+    }
+    Py_XDECREF(done);
+    Py_CLEAR(one->lock);
+    PyErr_Restore(type, value, traceback);
 }
 
 /* Release the locks. */
@@ -572,15 +594,7 @@ generators_give(const Nest *nest, Generator *generators)
         if (generators[i].object != NULL) {
             write_next(&generators[i]);
         }
-        if (generators[i].lock == NULL) {
-            continue;
-        }
-        PyObject *done = PyObject_CallMethodNoArgs(generators[i].lock, release_name);
-        if (done == NULL) {
-            PyErr_WriteUnraisable(generators[i].lock);
-        }
-        Py_XDECREF(done);
-        Py_CLEAR(generators[i].lock);
+        generator_give(&generators[i]);
     }
     PyErr_Restore(type, value, traceback);
 }

@@ -291,6 +291,8 @@ double nest_gauss(void *bits);
 double nest_legacy_gauss(void *bits);
 double nest_legacy_normal(void *bits, double mean, double deviation);
 double nest_legacy_exponential(void *bits, double scale);
+int generator_take(PyObject *object, Generator *one);
+void generator_give(Generator *one);
 int generators_take(const Nest *nest, PyObject *const *objects, Generator *generators);
 void generators_give(const Nest *nest, Generator *generators);
 void nest_draws(void *function, void *bits, int64_t inputs, double first, double second, double *to,
