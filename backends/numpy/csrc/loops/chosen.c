@@ -9,7 +9,6 @@ enum {
     NEAR = 8, /* elements of a mask that are looked at once */
     FAR = 4 * NEAR,
     LANES = 64,
-    MANY = 1 << 13, /* booleans, of which NumPy's own loop finds the places as fast */
 };
 
 static const uint64_t ALL = 0x0101010101010101;
@@ -275,6 +274,54 @@ put_chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
     Py_RETURN_NONE;
 }
 
+/* For each byte, as eight elements of a mask: how many are chosen, and which, in order. */
+static struct {
+    npy_intp count[256], place[256][NEAR];
+} patterns;
+
+static void
+patterns_begin(void)
+{
+    for (int byte = 255; patterns.count[1] == 0 && byte > 0; byte--) { /* the last one is 1 */
+        for (int k = 0; k < NEAR; k++) {
+            if (byte >> k & 1) {
+                patterns.place[byte][patterns.count[byte]++] = k;
+            }
+        }
+    }
+}
+
+/* The places of bytes that are not zero, as `place_8` and others. */
+static npy_intp
+place_bytes(npy_intp *to, const char *from, npy_intp size, npy_intp count)
+{
+    const uint64_t low = 0x7f7f7f7f7f7f7f7f, together = 0x0102040810204080;
+    npy_intp i = 0, done = 0;
+    while (count - done >= NEAR) {
+        i = skip_others(from, i, size);
+        if (i + NEAR > size) {
+            break;
+        }
+        uint64_t word = word_at(from, i);
+        uint64_t ones = (((word & low) + low) | word) >> 7 & ALL;
+        unsigned byte = (unsigned)(ones * together >> 56);
+        for (int k = 0; k < NEAR; k++) {
+            to[done + k] = i + patterns.place[byte][k];
+        }
+        done += patterns.count[byte];
+        i += NEAR;
+    }
+    while (done < count && i < size) {
+        i = skip_others(from, i, size);
+        for (npy_intp end = i + NEAR < size ? i + NEAR : size; i < end; i++) {
+            if (from[i] != 0 && done < count) {
+                to[done++] = i;
+            }
+        }
+    }
+    return done;
+}
+
 /*
  * Elements of each width that are not zero: how many there are, and their places, as `choose` has
  * elements. Of floats the sign does not count.
@@ -294,6 +341,9 @@ put_chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
     static npy_intp place_##WIDTH(npy_intp *to, const TYPE *from, npy_intp size, npy_intp count,   \
                                   int shift)                                                       \
     {                                                                                              \
+        if (WIDTH == 1) {                                                                          \
+            return place_bytes(to, (const char *)from, size, count);                               \
+        }                                                                                          \
         npy_intp i = 0, done = 0;                                                                  \
         while (count - done >= NEAR && i + NEAR <= size) {                                         \
             for (npy_intp end = i + NEAR; i < end; i++) {                                          \
@@ -320,8 +370,8 @@ is_vector(PyObject *object)
     PyArrayObject *array = (PyArrayObject *)object;
     int type = PyArray_TYPE(array);
     return is_dense(array) && PyArray_ISNOTSWAPPED(array) && PyArray_NDIM(array) == 1 &&
-           ((type == NPY_BOOL && PyArray_SIZE(array) < MANY) || PyTypeNum_ISINTEGER(type) ||
-            type == NPY_HALF || type == NPY_FLOAT || type == NPY_DOUBLE);
+           (type == NPY_BOOL || PyTypeNum_ISINTEGER(type) || type == NPY_HALF ||
+            type == NPY_FLOAT || type == NPY_DOUBLE);
 }
 
 /* As NumPy gives it: the only column of a matrix. */
@@ -366,6 +416,7 @@ places(PyArrayObject *vector)
         return NULL;
     }
     npy_intp *to = PyArray_DATA(matrix);
+    patterns_begin();
     switch (width) {
 #define PLACE(WIDTH, TYPE)                                                                         \
     case WIDTH:                                                                                    \
