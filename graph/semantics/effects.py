@@ -12,6 +12,7 @@ from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.bounds import BOUNDS
+from ufuse.graph.typing.counting import MASKED
 from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, may_fail
 from ufuse.graph.typing.draws import is_draw
 from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, target_type
@@ -230,6 +231,8 @@ def _call(node: Node) -> str | None:
         return "it may raise" if fails else None
     if _is_given_dtype(node):
         return "what is given may not fit the dtype"
+    if node.attributes["function"] == MASKED:
+        return None
     dtypes = [one.type.dtype for one in node.inputs if isinstance(one.type, ArrayType)]
     if node.attributes["function"] in PURE_CALLS and all(map(is_integer, dtypes)):
         return None if not node.attributes.get("writes") else "it writes"

@@ -100,4 +100,6 @@ def stored(growth: Growth) -> str:
         f"{new} = {x}.copy()\n{new}.sort()", f"{x}.sort(axis=0)", f"{x}[1:].sort()", f"np.maximum.accumulate({x}, out={x})", f"{x}[[0, {place(growth)}]] = {x}[[{place(growth)}, 0]]",
         f"{new} = {x}[{place(growth)}:]\n{x}[0] = 2\n{new} = {new} * 1", f"{new} = {x}[{place(growth)}]\n{x}[...] = 1.5", f"{x} += RNG.normal(size={x}.shape)", f"{x}[...] = OLD.rand(*{x}.shape)", f"RNG.shuffle({x})",
         f"{new} = {drawn(growth)}\n{x}[0] = 2.5\n{new} = {drawn(growth)}", f"{x}[{m}] = RNG.random(np.count_nonzero({m}))",
+        f"{x}[{m}] += {y}[{m}]", f"{x}[{m}] = 9 - {x}[{m}]", f"{x}[{m}] = {x}[{m}] * {y}[{m}] - 1", f"{new} = {m}\n{x}[{new}] -= 2\n{y}[{new}] = {x}[{new}]", f"{x}[{m}] ^= 3", f"{x}[{m}] = -{y}[{m}]",
+        f"{new} = {m}\n{new}[{new}] = {x}.ravel()[: {new}.sum()] > 0", f"{x}[{x} > 1] = {y}[{x} > 1] | 1",
     )  # fmt: skip
