@@ -15,6 +15,7 @@ from ufuse.graph.passes.rewrite import Builder, rewritten
 from ufuse.graph.semantics import reference
 from ufuse.graph.semantics.effects import ERRORS
 from ufuse.graph.strict import context_with
+from ufuse.graph.typing.draws import is_draw
 
 
 class ReferenceBackend:
@@ -25,7 +26,7 @@ class ReferenceBackend:
     def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:  # noqa: ARG002
         """A callable that runs the nodes one by one."""
         buffers = Buffers()
-        writes = any(buffers.written(node) for node in graph)
+        writes = any(buffers.written(node) or is_draw(node) for node in graph)
         return partial(_run, _raising(graph), writes)
 
     def source(self, graph: Graph, options: Options = DEFAULT) -> str:  # noqa: ARG002  the same for all
@@ -53,7 +54,7 @@ def _raising(graph: Graph) -> Graph:
 def _run(graph: Graph, writes: bool, *inputs: object) -> object:
     """The outputs; `NotImplemented` where an operation raises or warns, which plain Python then does by itself.
 
-    A graph that writes is tried on copies first, so that nothing has been done where it stops half way.
+    A graph that writes or draws random numbers is tried on copies first: nothing was done where it stops half way.
     """
     try:
         context = context_with(all="raise")

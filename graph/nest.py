@@ -116,6 +116,9 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "exponential": ((F64,), F64),
     "integers": ((I64, I64), I64),  # the least and the greatest
     "masked_integers": ((I64, I64), I64),  # as a RandomState draws them
+    "legacy_gauss": ((), F64),  # as a RandomState draws them, of a normal distribution
+    "legacy_normal": ((F64, F64), F64),
+    "legacy_exponential": ((F64,), F64),
     "below": ((I64,), I64),  # one that is less, and not negative; what it is less than is positive
     "gauss": ((), F64),  # as `random.Random.gauss` does, with a mean of 0 and a deviation of 1
 }

@@ -50,6 +50,13 @@ class NumberType:
 
 
 @dataclass(frozen=True, slots=True)
+class GeneratorType:
+    """A generator of random numbers of NumPy's: `kind` is the name of its class, Generator or RandomState."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class NothingType:
     """What an op gives that is there for its effect."""
 
@@ -73,7 +80,7 @@ class Span:
     step: int = 1
 
 
-Type = Union["ArrayType", "NumberType", "NothingType", "TupleType"]
+Type = Union["ArrayType", "NumberType", "GeneratorType", "NothingType", "TupleType"]
 
 
 def c_order(ndim: int) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
@@ -54,10 +54,13 @@ def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
             if not is_arbitrary(graph.outputs[i])
         ]
         pairs += [
-            (f"argument {i}", a, b) for i, (a, b) in enumerate(zip(inputs, copies, strict=True))
+            (f"argument {i}", a, b)
+            for i, (a, b) in enumerate(zip(inputs, copies, strict=True))
+            if not nest_reference.is_generator(a)
         ]
-        for name, found, wanted in pairs:
-            why = why_different(found, wanted)
+        whys = [(name, why_different(found, wanted)) for name, found, wanted in pairs]
+        whys.append(("a generator", _why_other_states(inputs, copies)))
+        for name, why in whys:
             if why is not None:
                 raise CheckFailed(
                     f"{name} of this graph differs from the reference executor: {why}\n{to_text(graph)}"
@@ -197,7 +200,7 @@ def _apart(value: Any) -> Any:
     return value.copy() if type(value) is np.ndarray else value
 
 
-def _why_other_states(objects: tuple[Any, ...], copies: list[Any]) -> str | None:
+def _why_other_states(objects: Sequence[Any], copies: Sequence[Any]) -> str | None:
     """Why two of what are generators do not go on with the same numbers."""
     for one, other in zip(objects, copies, strict=True):
         if nest_reference.is_generator(one):

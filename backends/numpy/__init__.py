@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ufuse.backends.numpy._tiles import set_threads, threads
+from ufuse.backends.numpy._tiles import Drawing, set_threads, threads
 from ufuse.backends.numpy.assemble import program
 from ufuse.backends.numpy.listing import listing
 from ufuse.backends.numpy.llvm import compiler
@@ -16,6 +16,7 @@ from ufuse.backends.numpy.rules import plan_of
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph.nest import Nest
 from ufuse.graph.node import Graph
+from ufuse.graph.types import GeneratorType
 
 
 class NumpyBackend:
@@ -25,7 +26,11 @@ class NumpyBackend:
 
     def compile(self, graph: Graph, options: Options = DEFAULT) -> Callable[..., object]:
         """A callable that computes `graph`; see `ufuse.backends.protocol.Backend`."""
-        return program(plan_of(graph), options)
+        made = program(plan_of(graph), options)
+        places = tuple(
+            place for place, one in enumerate(graph.inputs) if isinstance(one.type, GeneratorType)
+        )
+        return Drawing(made, places) if places else made
 
     def compile_nest(self, nest: Nest) -> Callable[..., object] | None:
         """What runs turns of a loop, see `_tiles.Nest`; None where there is no LLVM."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ufuse.backends.numpy import _tiles, scalars, small
+from ufuse.backends.numpy import _tiles, scalars, small, windows
 from ufuse.backends.numpy.lean import lean_function
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.rules import Call
@@ -32,6 +32,7 @@ VIEW_CALLS = ViewCalls(np.ndarray.transpose, np.ndarray.reshape, _repeated)
 # What takes NumPy several times as long, by branches that no processor foresees.
 OURS: dict[str, Callable[..., Any]] = {
     MASKED: _tiles.chosen,
+    "numpy.ndarray.__setitem__": _tiles.put_chosen,
     "numpy.nonzero": _tiles.nonzero,
     "numpy.ndarray.nonzero": _tiles.nonzero,
     "numpy.flatnonzero": _tiles.flat_nonzero,
@@ -77,6 +78,9 @@ def _reduce(draft: Draft, node: Node) -> int:
     if total is not None:
         return draft.call(total, draft.slot(node.inputs[0]), node=node)
     constants = [draft.constant(value) for value in given]
+    made = windows.fold_of(draft, node, constants)
+    if made is not None:
+        return made
     return draft.call(node.op.ufunc.reduce, draft.slot(node.inputs[0]), *constants, node=node)
 
 
@@ -133,6 +137,12 @@ def _whole(draft: Draft, node: Node) -> int:
             "getitem", (draft.slot(source), key), location=node.location, position=draft.position[node],
         )[0]  # fmt: skip
     name = node.attributes["function"]
+    keywords = {
+        name: draft.argument(spec, node) for name, spec in node.attributes.get("keywords", ())
+    }
+    made = windows.variance_of(draft, node, **keywords)
+    if made is not None:
+        return made
     function = (
         OURS.get(name)
         or small.function_of(node)
@@ -141,9 +151,6 @@ def _whole(draft: Draft, node: Node) -> int:
         or function_named(name)
     )
     slots = [draft.argument(spec, node) for spec in node.attributes.get("arguments", ())]
-    keywords = {
-        name: draft.argument(spec, node) for name, spec in node.attributes.get("keywords", ())
-    }
     made = draft.call(function, *slots, node=node, **keywords)
     draft.plan.steps[-1].refuses = name in LOOKS_FIRST or name.endswith(".at")
     return made

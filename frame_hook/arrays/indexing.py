@@ -35,6 +35,7 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops, signals, size
 from ufuse.graph.node import Node
+from ufuse.graph.semantics.effects import is_integer, why_not_pure
 from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import ArrayType, NumberType, Span, c_order
@@ -403,8 +404,8 @@ def _store_picked(trace: Trace, target: Array, mask: Array, wide: Array, value: 
     if not isinstance(value, Array) or value.type.dtype != target.type.dtype or target.path:
         raise GraphBreak("index", "with a mask, to assign such values,")
     graph, buffer = trace.graph, target.buffer
-    source = _source_of_picked(trace, mask, value)
-    if source is not None and source.type.shape == target.type.shape:  # type: ignore[union-attr]
+    source = _unpicked(trace, graph.value(mask), graph.value(value), target.type.shape)
+    if source is not None:
         nodes = (graph.value(wide), source, graph.value(target))
         if buffer.visible:
             trace.arrays.check_writable(buffer)
@@ -421,14 +422,34 @@ def _store_picked(trace: Trace, target: Array, mask: Array, wide: Array, value: 
     call_writing(trace, "numpy.ndarray.__setitem__", (target, mask, value))
 
 
-def _source_of_picked(trace: Trace, mask: Array, value: Array) -> Node | None:
-    """The array of which a value is what the same mask picks, if it has not been written since."""
-    node = trace.graph.value(value)
-    if node.op is not ops.CALL or node.attributes["function"] != MASKED:
+def _unpicked(trace: Trace, mask: Node, node: Node, shape: tuple[Size, ...]) -> Node | None:
+    """The array of a shape of which a node is what the same mask picks; None: there is none, or it was written since.
+
+    What is computed of whole numbers, without a flag or an error, may be computed of those that are not picked, too.
+    """
+    if node.op is ops.CALL and node.attributes["function"] == MASKED:
+        source, by = node.inputs
+        is_same = computation(by) == computation(mask) and source.type.shape == shape  # type: ignore[union-attr]
+        return source if is_same and trace.graph.is_current(source) else None
+    if node.op is ops.STORE and not node.attributes["path"]:  # an operation in place
+        made = node.inputs[1]
+        return _unpicked(trace, mask, made, shape) if _dtype(made) == _dtype(node) else None
+    if node.op.kind is not ops.Kind.MAP or node.op.ufunc is None or why_not_pure(node) is not None:
         return None
-    source, by = node.inputs
-    is_same = computation(by) == computation(trace.graph.value(mask))
-    return source if is_same and trace.graph.is_current(source) else None
+    inputs = []
+    for one in node.inputs:
+        is_number = one.op is ops.CONST or (isinstance(one.type, ArrayType) and one.type.scalar)
+        found = one if is_number else _unpicked(trace, mask, one, shape)
+        dtype = _dtype(one)
+        if found is None or (dtype is not None and not is_integer(dtype)):
+            return None
+        inputs.append(found)
+    whole = trace.graph.node(node.op, tuple(inputs), node.attributes)
+    return whole if _dtype(whole) == _dtype(node) and is_integer(whole.type.dtype) else None  # type: ignore[union-attr]
+
+
+def _dtype(node: Node) -> np.dtype | None:
+    return node.type.dtype if isinstance(node.type, ArrayType) else None
 
 
 def store_chosen(trace: Trace, target: Array, mask: Array, value: Symbol) -> None:

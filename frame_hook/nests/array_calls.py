@@ -226,6 +226,7 @@ FUNCTIONS: dict[Any, Rule] = {
     np.linalg.norm: composed.norm, np.outer: composed.outer, np.diff: composed.diff, np.roll: composed.roll,
     np.append: composed.append,
     np.clip: composed.clip, np.var: composed.variance, np.std: composed.deviation, np.ptp: composed.extent,
+    np.cov: composed.covariance, np.corrcoef: composed.correlation,
     np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),
     np.flatnonzero: arranged.places, np.nonzero: arranged.nonzero, np.count_nonzero: arranged.count_nonzero,
     np.sort: arranged.ordered, np.median: arranged.median,

@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     Part,
     SliceOf,
+    TemporaryKind,
     is_none,
 )
 from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Value
@@ -59,13 +60,29 @@ def _vector(reader: Reader, item: Item) -> Part:
     return reductions.row(reader, _array(item))
 
 
-def norm(reader: Reader, item: Item, order: Item | None = None, axis: Item | None = None) -> Number:
-    """`np.linalg.norm` of a vector: of what lies side by side, which it copies where it does not."""
-    _refuse(order, axis)
+def norm(
+    reader: Reader,
+    item: Item,
+    order: Item = NOTHING,
+    axis: Item = NOTHING,
+    keepdims: Item | None = None,
+) -> Item:
+    """`np.linalg.norm` of a vector: of what lies side by side, which it copies where it does not. Or along an axis."""
     one = _floats(reader, item)
+    if not is_none(axis):
+        if not is_none(order) and order != Known(2):
+            raise NotNativeError("a norm of another order")
+        if not isinstance(axis, Known) or type(axis.value) is not int:
+            raise NotNativeError("a norm along several axes")
+        square = elementwise.apply(reader, np.multiply, one, one)
+        total = reductions.fold(reader, "add", square, axis, keepdims)
+        if isinstance(total, Number):
+            return Number(NP_FLOAT, reader.out.op("sqrt", F64, total.value))
+        return elementwise.apply(reader, np.sqrt, total)
+    _refuse(order, keepdims)
     row = reductions.row(reader, elementwise.copied(reader, one))
-    square = reductions.dot(reader, "dot", row, row)
-    return Number(NP_FLOAT, reader.out.op("sqrt", F64, square.value))
+    length = reductions.dot(reader, "dot", row, row)
+    return Number(NP_FLOAT, reader.out.op("sqrt", F64, length.value))
 
 
 def outer(reader: Reader, left: Item, right: Item) -> Lazy:
@@ -208,6 +225,51 @@ def deviation(reader: Reader, item: Item, *, ddof: Item | None = None) -> Number
     """`np.std` of all floats of an array."""
     found = variance(reader, item, ddof=ddof)
     return Number(NP_FLOAT, reader.out.op("sqrt", F64, found.value))
+
+
+def covariance(reader: Reader, item: Item, other: Item) -> Array:
+    """`np.cov` of two vectors of floats."""
+    out, one = reader.out, Known(1)
+    rows = making.stacked(reader, Items(tuple(_floats(reader, each) for each in (item, other))))
+    assert isinstance(rows, Array)
+    means = elementwise.computed(reader, _array(reductions.mean(reader, rows, one)))
+    column = views.taken(reader, means, Items((EVERYTHING, NOTHING)))
+    elementwise.update(reader, "-", rows, column)
+    found = reductions.product(reader, "dot", rows, views.transposed(reader, rows))
+    assert isinstance(found, Array)
+    count = views.part(reader, rows).lengths[1].value
+    freedom = Number(INT, minus(out, count, out.constant(I64, 1)))
+    out.doubt_if(out.op("ile", I1, freedom.value, out.constant(I64, 0)))
+    elementwise.update(reader, "*", found, arithmetic.binary(out, "/", Known(1), freedom))
+    _give_as(reader, found, _SQUEEZED)
+    return found
+
+
+def correlation(reader: Reader, item: Item, other: Item) -> Array:
+    """`np.corrcoef` of two vectors of floats."""
+    found = covariance(reader, item, other)
+    number = reader.array(found.holder)
+    deviations = []
+    for place in (0, 1):
+        at = reader.out.constant(I64, place)
+        loaded = reader.out.op("load", F64, at, at, attributes=(number,))
+        deviations.append(Number(NP_FLOAT, reader.out.op("sqrt", F64, loaded)))
+    row = making.array(reader, Items(tuple(deviations)))
+    assert isinstance(row, Array)
+    for axes in (Items((EVERYTHING, NOTHING)), Items((NOTHING, EVERYTHING))):
+        elementwise.update(reader, "/", found, views.taken(reader, row, axes))
+    whole = views.part(reader, found)
+    elementwise.assign(reader, whole, clip(reader, found, Known(-1), Known(1)))
+    return found
+
+
+def _give_as(reader: Reader, item: Array, example: np.ndarray) -> None:
+    """Have a new array be given back as NumPy gives it."""
+    assert isinstance(item.holder, TemporaryKind)
+    reader.memory.give_within(item.holder, example)
+
+
+_SQUEEZED = np.cov([1.0, 2.0], [1.0, 2.0])
 
 
 def extent(reader: Reader, item: Item) -> Number:

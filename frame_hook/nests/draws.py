@@ -10,7 +10,7 @@ import random
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from ufuse.frame_hook.nests import (
     arithmetic,
     elements,
     elementwise,
+    gathers,
     making,
     tuples,
     views,
@@ -60,12 +61,14 @@ ABSENT = object()
 class _Method:
     """The names of its parameters with their defaults, and what draws for them.
 
-    A shape comes behind them, by the name `size`; or as several lengths (`takes_lengths`).
+    A shape comes behind them, by the name `size`; or as several lengths (`takes_lengths`). Parameters `behind` it have
+    to be what they are by default.
     """
 
     parameters: Mapping[str, Known | None]
     draw: Callable[..., Item]
     takes_lengths: bool = False
+    behind: Mapping[str, Known] = field(default_factory=dict)
 
 
 def why_not_followed(
@@ -125,9 +128,12 @@ def called(
     found = (PYTHON_METHODS if is_python else of_numpy).get(method.name)
     if found is None:
         raise NotNativeError(f"calls of the method {method.name} are not compiled yet")
+    if found.takes_lengths and keywords:
+        raise NotNativeError(f"calls of the method {method.name} with keywords")
     if found.takes_lengths and arguments:
         arguments = [Items(tuple(arguments))]
-    parameters = dict(found.parameters) | ({} if is_python else {"size": NOTHING})
+    size_of = {} if is_python else {"size": NOTHING}
+    parameters: dict[str, Known | None] = {**found.parameters, **size_of, **found.behind}
     names = list(parameters)
     if len(arguments) > len(names) or not keywords.keys() <= parameters.keys():
         raise NotNativeError(f"calls of the method {method.name} with other arguments")
@@ -136,6 +142,10 @@ def called(
     )
     if len(arguments) + len(keywords) > len(names) or None in given.values():
         raise NotNativeError(f"calls of the method {method.name} without its arguments")
+    for name, default in found.behind.items():
+        one = given.pop(name)
+        if not isinstance(one, Known) or one.value is not default.value:
+            raise NotNativeError(f"calls of the method {method.name} with another {name}")
     size = given.pop("size", NOTHING)
     assert size is not None
     return found.draw(_Draw(reader, reader.drawn_from(method), size), *given.values())
@@ -181,12 +191,12 @@ def _scale(draw: _Draw, item: Item) -> Value:
     return scale
 
 
-def _normal(draw: _Draw, mean: Item, deviation: Item) -> Item:
-    return draw("normal", FLOAT, _real(draw, mean), _scale(draw, deviation))
+def _normal(name: str, draw: _Draw, mean: Item, deviation: Item) -> Item:
+    return draw(name, FLOAT, _real(draw, mean), _scale(draw, deviation))
 
 
-def _exponential(draw: _Draw, scale: Item) -> Item:
-    return draw("exponential", FLOAT, _scale(draw, scale))
+def _exponential(name: str, draw: _Draw, scale: Item) -> Item:
+    return draw(name, FLOAT, _scale(draw, scale))
 
 
 def _uniform(draw: _Draw, low: Item, high: Item) -> Item:
@@ -223,14 +233,15 @@ def _legacy_integers(draw: _Draw, low: Item, high: Item) -> Item:
 
 
 def _choice(name: str, draw: _Draw, items: Item) -> Item:
-    """One of a sequence of numbers, as an array has it, or an int below one; drawn as an int of that range is."""
+    """Some of a sequence of numbers, as an array has them, or ints below one; drawn as ints of that range are."""
     out = draw.reader.out
-    if not (isinstance(draw.size, Known) and draw.size.value is None):
-        raise NotNativeError("calls of the method choice with a size")
     if not _chooses_so(name):
         raise NotNativeError("the method choice of another NumPy")
     most = out.op("sub", I64, _positive(draw, _count(draw.reader, items)), out.constant(I64, 1))
-    place = draw(name, INT, out.constant(I64, 0), most)
+    is_one = isinstance(draw.size, Known) and draw.size.value is None
+    place = draw(name, INT if is_one else NP_INT, out.constant(I64, 0), most)
+    if isinstance(place, Array):
+        return _chosen(draw.reader, items, place)
     assert isinstance(place, Number)
     if isinstance(items, Items | Listed):
         numbers = [number(out, one) for one in items.items]
@@ -242,6 +253,17 @@ def _choice(name: str, draw: _Draw, items: Item) -> Item:
         found = elements.element(draw.reader, items, place)
         return _of_array(found) if isinstance(items, Numbers) else found
     return place
+
+
+def _chosen(reader: Reader, items: Item, places: Array) -> Item:
+    """What a sequence of numbers has in some places, as an array; of an int the places themselves."""
+    if isinstance(items, Numbers):
+        raise NotNativeError("calls of the method choice with a list and a size")
+    if isinstance(items, Items | Listed):
+        made = making.array(reader, items)
+        assert isinstance(made, Array)
+        items = made
+    return gathers.taken(reader, items, places) if isinstance(items, Array | Part) else places
 
 
 def _count(reader: Reader, items: Item) -> Value:
@@ -278,7 +300,9 @@ def _chooses_so(name: str) -> bool:
     one, other = (kind(np.random.MT19937(1)) for _ in range(2))
     method = getattr(other, "integers" if name == "integers" else "randint")
     counts = [2, 7, 1000, 2**33] * 16
-    return [one.choice(count) for count in counts] == [method(0, count) for count in counts]
+    few = [one.choice(count) for count in counts] == [method(0, count) for count in counts]
+    many = (one.choice(7, 50), one.choice(2**33, 3)), (method(0, 7, 50), method(0, 2**33, 3))
+    return few and all(map(np.array_equal, *many))
 
 
 def _below(draw: _Draw, count: Item) -> Item:
@@ -328,25 +352,35 @@ def _near(draw: _Draw, value: Value) -> Value:
 
 
 FAR = 2**62
-NOTHING, ZERO, ONE = Known(None), Known(0.0), Known(1.0)
+NOTHING, ZERO, ONE, YES = Known(None), Known(0.0), Known(1.0), Known(True)
 METHODS = {
     "random": _plain("random"),
     "standard_normal": _plain("standard_normal"),
     "standard_exponential": _plain("standard_exponential"),
-    "normal": _Method({"loc": ZERO, "scale": ONE}, _normal),
+    "normal": _Method({"loc": ZERO, "scale": ONE}, partial(_normal, "normal")),
     "uniform": _Method({"low": ZERO, "high": ONE}, _uniform),
-    "exponential": _Method({"scale": ONE}, _exponential),
+    "exponential": _Method({"scale": ONE}, partial(_exponential, "exponential")),
     "integers": _Method({"low": None, "high": Known(None)}, _integers),
-    "choice": _Method({"a": None}, partial(_choice, "integers")),
+    "choice": _Method(
+        {"a": None},
+        partial(_choice, "integers"),
+        behind={"replace": YES, "p": NOTHING, "axis": Known(0), "shuffle": YES},
+    ),
 }
-# Of `np.random.RandomState`, and of `np.random` itself. Its normal and exponential numbers are made in another way.
+# Of `np.random.RandomState`, and of `np.random` itself. Its normal and exponential numbers are made in their own way.
 LEGACY_METHODS = {
     "random": _plain("random"),
     "random_sample": _plain("random"),
     "rand": _plain("random", takes_lengths=True),
     "uniform": METHODS["uniform"],
+    "standard_normal": _plain("legacy_gauss"),
+    "randn": _plain("legacy_gauss", takes_lengths=True),
+    "normal": _Method({"loc": ZERO, "scale": ONE}, partial(_normal, "legacy_normal")),
+    "exponential": _Method({"scale": ONE}, partial(_exponential, "legacy_exponential")),
     "randint": _Method({"low": None, "high": Known(None)}, _legacy_integers),
-    "choice": _Method({"a": None}, partial(_choice, "masked_integers")),
+    "choice": _Method(
+        {"a": None}, partial(_choice, "masked_integers"), behind={"replace": YES, "p": NOTHING}
+    ),
 }
 PYTHON_METHODS = {
     "random": _plain("random"),

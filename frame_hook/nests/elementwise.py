@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -409,6 +410,32 @@ def keep_orders(reader: Reader, item: Lazy) -> None:
             keep_orders(reader, one)
         elif isinstance(one, Part):
             reader.keep_order(one, is_operand=True)
+
+
+def is_turned(item: Lazy) -> bool:
+    """Whether an expression is one of matrices and numbers, of which a matrix has its axes in reverse order."""
+    parts: dict[Part | Converted, int] = {}
+    _collect(item, parts, [])
+    matrices = [one for one in parts if isinstance(one, Part)]
+    axes = [[axis.axis for axis in one.axes if not axis.length.is_one] for one in matrices]
+    is_reversed = any(
+        len(each) == 2 and None not in each and each[0] > each[1]  # type: ignore[operator]
+        for each in axes
+    )
+    return is_reversed and all(len(one.axes) == 2 for one in matrices)
+
+
+def turned(item: Lazy) -> Lazy:
+    """The transpose of such an expression."""
+    inputs = tuple(
+        turned(one)
+        if isinstance(one, Lazy)
+        else replace(one, axes=one.axes[::-1], bound=None)
+        if isinstance(one, Part)
+        else one
+        for one in item.inputs
+    )
+    return replace(item, inputs=inputs, lengths=item.lengths[::-1])
 
 
 def allocated(reader: Reader, kind: np.dtype, lengths: Sequence[Length]) -> Array:

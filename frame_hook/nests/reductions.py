@@ -53,7 +53,7 @@ def array_of(reader: Reader, item: Item) -> Part:
     if not is_array(item):
         raise NotNativeError("it takes what is no array")
     assert isinstance(item, Array | Part | Lazy)
-    found = views.part(reader, elementwise.computed(reader, item))
+    found = _computed(reader, item)
     if not 1 <= len(found.axes) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
     elementwise.note_length(reader, found.axes)
@@ -61,6 +61,16 @@ def array_of(reader: Reader, item: Item) -> Part:
     if found.dtype == COMPLEX:
         raise NotNativeError("array statements of complex numbers are not compiled yet")
     return found
+
+
+def _computed(reader: Reader, item: Array | Part | Lazy) -> Part:
+    """An array that exists; an expression of matrices in Fortran's order as NumPy has it, in that order."""
+    if not isinstance(item, Lazy) or not elementwise.is_turned(item):
+        return views.part(reader, elementwise.computed(reader, item))
+    for length in item.lengths:  # NumPy forgets the order of an axis of length 1
+        is_short = reader.out.op("ilt", I1, length.value, reader.out.constant(I64, 2))
+        reader.out.doubt_if(is_short)
+    return views.transposed(reader, elementwise.computed(reader, elementwise.turned(item)))
 
 
 def row(reader: Reader, item: Item) -> Part:

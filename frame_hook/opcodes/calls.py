@@ -17,6 +17,7 @@ from ufuse.frame_hook.arrays import (
     device_kernels,
     device_methods,
     devices,
+    draws,
     some_arguments,
 )
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
@@ -100,6 +101,10 @@ def call(
                 raise GraphBreak("call", f"{value.__qualname__}, made anew with its defaults")
             return _inline(interpreter, function, value, arguments, keywords)
         case Instance():
+            if (drawn := draws.name_of(function.value)) is not None:
+                assert function.source is not None
+                interpreter.trace.guards.check("IDENTITY", function.source, function.value)
+                return draws.draw(interpreter, drawn, arguments, keywords)
             rule = INSTANCES.get(function.kind)
             if rule is not None:
                 given = (function, *arguments)
@@ -146,6 +151,8 @@ def _call_constant(
     arguments: Sequence[Symbol],
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
+    if (drawn := draws.name_of(value)) is not None:
+        return draws.draw(interpreter, drawn, arguments, keywords)
     if arguments and not isinstance(value, types.FunctionType):
         found = special.of_instance(interpreter, value, arguments, keywords)
         if found is not None:

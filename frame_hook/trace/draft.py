@@ -28,13 +28,14 @@ from ufuse.graph.node import Location, Node
 from ufuse.graph.ops import Kind, Op
 from ufuse.graph.semantics.effects import ERRORS, FLAGS, Errors, may_warn
 from ufuse.graph.size import Size
-from ufuse.graph.types import ArrayType, NothingType, NumberType
+from ufuse.graph.types import ArrayType, GeneratorType, NothingType, NumberType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
 SAME_ANYWHERE = frozenset({Kind.CONST, Kind.SIZE})
+MOST_GENERATORS = 8
 MOST_DEEP = 6  # operations within one another that are compared
 MOST_BITS = 1024  # of a whole number in a graph: no float is larger, and Python would not print many more digits
 
@@ -61,6 +62,7 @@ class Draft:
         self._constants: dict[tuple[Any, ...], Node] = {}
         self._views: dict[tuple[Any, ...], Node] = {}
         self._kept: list[Node] = []  # whose id is a key
+        self._generators: dict[int, Node] = {}  # of random numbers, by register
         # By the symbol of a size that values decide: what is so long, or the size itself.
         self.long: dict[str, Node] = {}
         # These symbols: by the mask that picks so many elements, and by the call that computes the size.
@@ -78,8 +80,24 @@ class Draft:
         finally:
             self.location = before
 
-    def input(self, kind: ArrayType | NumberType, source: Source) -> Node:
+    @property
+    def has_devices(self) -> bool:
+        """Whether an array on a device was read."""
+        types = [node.type for node, _ in self.inputs]
+        return any(isinstance(one, ArrayType) and one.device for one in types)
+
+    def generator(self, kind: str, source: Source) -> Node:
+        """The graph input that a generator of random numbers is, by the source of its only symbol."""
+        if source.register not in self._generators:
+            if len(self._generators) == MOST_GENERATORS:
+                raise GraphBreak("call", "drawing from more generators of random numbers")
+            self._generators[source.register] = self.input(GeneratorType(kind), source)
+        return self._generators[source.register]
+
+    def input(self, kind: ArrayType | NumberType | GeneratorType, source: Source) -> Node:
         """A new graph input, taken from `source`."""
+        if self._generators and isinstance(kind, ArrayType) and kind.device:
+            raise GraphBreak("call", "drawing random numbers beside arrays on a device")
         node = Node(ops.INPUT, (), kind, {"name": source.text})
         self.nodes.insert(len(self.inputs), node)
         if self.first_write is not None:

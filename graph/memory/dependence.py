@@ -15,6 +15,7 @@ from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.memory.history import Found, History, Part
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.typing.draws import is_draw
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class _Follower:
         self._families = _families(graph, memory)
         self._histories: dict[Node, History] = {}
         self._made = makers(graph)
+        self._drawn: Node | None = None  # the last that draws random numbers
 
     def _history(self, root: Node) -> History | None:
         """The history of a buffer that some node writes."""
@@ -95,6 +97,9 @@ class _Follower:
             history.note_write(history.part(part.access), before, node, time)
         if self._made:
             waits.update(self._makers_of_sizes(node))
+        if is_draw(node):  # two generators may draw from one source of bits
+            waits.update([self._drawn] if self._drawn is not None else ())
+            self._drawn = node
         waits.discard(node)
 
     def _makers_of_sizes(self, node: Node) -> Iterator[Node]:

@@ -17,6 +17,7 @@ from ufuse.graph.ops import CONST, Kind
 from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
 from ufuse.graph.semantics.effects import why_not_pure
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.draws import is_draw
 
 MERGED = (Kind.SIZE, Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCALAR, Kind.CALL)
 
@@ -27,7 +28,7 @@ def merged(graph: Graph, *, replayed: bool = False) -> Graph:
     found: dict[Hashable, Node] = {}
 
     def visit(node: Node, builder: Builder) -> Node | None:
-        if node.op.kind not in MERGED or node.attributes.get("writes"):
+        if node.op.kind not in MERGED or node.attributes.get("writes") or is_draw(node):
             return None
         key = _key(node)
         if not replayed and not _gives_the_same(node):

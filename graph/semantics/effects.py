@@ -12,7 +12,9 @@ from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.bounds import BOUNDS
+from ufuse.graph.typing.counting import MASKED
 from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, may_fail
+from ufuse.graph.typing.draws import is_draw
 from ufuse.graph.typing.infer import CannotInfer, loop_dtypes, operand_of, target_type
 from ufuse.graph.typing.library import cupy
 
@@ -64,6 +66,8 @@ def may_warn(node: Node) -> bool:
     """Whether NumPy may warn where the node is computed: such nodes keep their order."""
     if node.op is ops.CALL and node.attributes["function"] in RAISE_ONLY:
         return _is_given_dtype(node) and not _fits_dtype(node)
+    if is_draw(node):
+        return False
     if node.op is ops.CHECK or (node.op is ops.SCALAR and isinstance(node.type, NumberType)):
         return False
     if node.op.kind is Kind.MAP and _is_on_device(node):
@@ -227,6 +231,8 @@ def _call(node: Node) -> str | None:
         return "it may raise" if fails else None
     if _is_given_dtype(node):
         return "what is given may not fit the dtype"
+    if node.attributes["function"] == MASKED:
+        return None
     dtypes = [one.type.dtype for one in node.inputs if isinstance(one.type, ArrayType)]
     if node.attributes["function"] in PURE_CALLS and all(map(is_integer, dtypes)):
         return None if not node.attributes.get("writes") else "it writes"

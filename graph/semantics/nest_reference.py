@@ -846,7 +846,9 @@ def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:
         return int(generator.randint(least, most + 1))
     if name == "integers":
         return int(generator.integers(*inputs, endpoint=True))
-    number: Number = getattr(generator, name)(*inputs)
+    of_legacy = {"legacy_gauss": "standard_normal", "legacy_normal": "normal"}
+    method = of_legacy.get(name, name.removeprefix("legacy_"))
+    number: Number = getattr(generator, method)(*inputs)
     return number
 
 

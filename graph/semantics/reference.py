@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ufuse.graph.semantics.effects import ERRORS
 from ufuse.graph.size import Expression, Size, Symbol, evaluate
 from ufuse.graph.types import ArrayType, NumberType, Span, TupleType, Type, c_order
 from ufuse.graph.typing.calls import function_named
+from ufuse.graph.typing.draws import GENERATORS, MODULE
 from ufuse.graph.typing.infer import scalar_function
 
 Sizes = dict[str, int]
@@ -327,9 +329,16 @@ BY_NAME: dict[str, Rule] = {
 
 
 def copies(inputs: Sequence[Any]) -> list[Any]:
-    """Copies with the same strides, which decide what NumPy does; the same object stays one object."""
+    """Copies with the same strides, which decide what NumPy does; the same object stays one object.
+
+    Generators of random numbers go on alike.
+    """
     made: dict[int, Any] = {}
+    known: dict[int, Any] = {}
     for value in inputs:
+        kind = type(value)
+        if kind.__name__ in GENERATORS and kind.__module__.startswith(MODULE):
+            made[id(value)] = deepcopy(value, known)
         if isinstance(value, np.ndarray) and id(value) not in made:
             made[id(value)] = _in_its_strides(value)
     return [made.get(id(value), value) for value in inputs]

@@ -10,7 +10,17 @@ import numpy as np
 
 from ufuse.graph.size import divide
 from ufuse.graph.text.values import NAMES, TextError, dtype_text, read_size, read_value, value_text
-from ufuse.graph.types import ArrayType, NothingType, NumberType, Span, TupleType, Type, c_order
+from ufuse.graph.types import (
+    ArrayType,
+    GeneratorType,
+    NothingType,
+    NumberType,
+    Span,
+    TupleType,
+    Type,
+    c_order,
+)
+from ufuse.graph.typing.draws import GENERATORS
 from ufuse.graph.typing.infer import view_through
 
 RESERVED = frozenset({*NAMES, "return", "graph", "new", "at", "nothing", "True", "False"})
@@ -23,6 +33,8 @@ def type_text(type_: Type) -> str:
     match type_:
         case NothingType():
             return "nothing"
+        case GeneratorType(kind=kind):
+            return kind
         case NumberType(kind=kind, value=value):
             return kind if value is None else f"{kind} {value}"
         case TupleType(items=items):
@@ -58,6 +70,8 @@ def parse_type(text: str) -> Type:
     text = text.strip()
     if text == "nothing":
         return NothingType()
+    if text in GENERATORS:
+        return GeneratorType(text)
     if text.startswith("("):
         return TupleType(tuple(map(parse_type, split(text[1:-1], ","))))
     kind, _, value = text.partition(" ")

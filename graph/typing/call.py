@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph.size import Size, symbol
-from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.types import ArrayType, NumberType, Type
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand
 from ufuse.graph.typing.shapes import Shape, same
 
@@ -136,6 +136,8 @@ class Rule:
     asks: bool = True  # NumPy is asked about samples
     is_size: bool = False  # its result is such a number itself
     warns: bool = False  # its Python code may warn, in place of which it is made to raise
+    # The type of the result, where NumPy is not asked.
+    gives: Callable[[Call, Shapes], Type] | None = None
     # Arguments, by place or name, in whose place a list is to NumPy the array that it makes of it.
     lists: tuple[int | str, ...] = ()
     items: bool = False  # and so is each item of the first argument

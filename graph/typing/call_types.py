@@ -115,6 +115,8 @@ def call_type(operands: tuple[Operand, ...], attributes: Mapping[str, Any], fact
     shapes = rule.shape(call)
     if rule.is_size:
         return NumberType("int", call.made())
+    if rule.gives is not None:
+        return rule.gives(call, shapes)
     ignored = set(keywords) - call.asked - NO_MATTER
     if ignored:
         raise CannotInfer(f"{name} with {', '.join(sorted(ignored))}=")

@@ -26,6 +26,7 @@ from ufuse.graph.typing.call import (
     nested_shape,
 )
 from ufuse.graph.typing.counting import COUNTING
+from ufuse.graph.typing.draws import DRAWING
 from ufuse.graph.typing.gathering import GATHERING, put
 from ufuse.graph.typing.matrices import MATRICES
 from ufuse.graph.typing.missing import MISSING
@@ -538,6 +539,7 @@ CALLS: dict[str, Rule] = {
     **ARRANGING,
     **COUNTING,
     **GATHERING,
+    **DRAWING,
     **MATRICES,
     **MISSING,
 }

@@ -595,3 +595,56 @@ def ranges_that_do_not_end(x, i):
         except (ValueError, MemoryError, ZeroDivisionError, OverflowError) as error:
             found.append(str(error))
     return found
+
+
+def noise():
+    """A generator and what it is added to."""
+    return np.random.default_rng(3), np.random.RandomState(np.random.PCG64(4)), np.arange(6.0), 4
+
+
+@PROGRAMS.whole(noise)
+def random_arrays(rng, old, x, n):
+    y = x + rng.normal(size=len(x)) * 0.1
+    mask = rng.random(x.shape) < 0.5
+    picked = x[rng.integers(0, len(x), size=(3, n))].mean(axis=1)
+    walk = np.cumsum(old.choice(n, size=5) - old.randn(5))
+    return np.where(mask, y, 0.0), picked, walk, rng.permutation(n), rng.random() + old.rand(), rng
+
+
+@PROGRAMS.either(noise)
+def random_numbers_and_writes(rng, old, x, n):
+    x += rng.uniform(-1, 1, x.shape)
+    x[old.randint(0, len(x), 3)] *= 2
+    found = [rng.normal(x), rng.poisson(3.0, size=n)]
+    found.append(rng.exponential(2.0, (2, n)) @ np.ones(n))
+    return found, old.normal(size=2), rng.integers(n)
+
+
+@PROGRAMS.either(noise)
+def random_numbers_that_do_not_fit(rng, old, x, n):
+    found = [rng.random(3), old.rand(2)]
+    try:
+        found.append(rng.normal(0.0, x - 2.0))
+    except ValueError as error:
+        found.append(str(error))
+    found.append(rng.random(2) / (x[:2] - x[0]))
+    return found, rng.integers(5, n, size=2) if n > 5 else rng.random()
+
+
+@PROGRAMS.whole(lambda: (np.cumsum(np.cos(np.arange(60.0))) + 9, 5))
+def rolling_windows(price, width):
+    windows = np.lib.stride_tricks.sliding_window_view(price, width)
+    returns = np.diff(price) / price[:-1]
+    spread = np.lib.stride_tricks.sliding_window_view(returns, 20).std(axis=1, ddof=1)
+    upper = windows.mean(axis=1) + 2 * windows.std(axis=1)
+    return upper, windows.max(axis=1) - windows.min(axis=-1), windows.sum(axis=1), spread
+
+
+@PROGRAMS.whole(lambda: (np.linspace(-2, 1, 7) + 1j * np.linspace(-1, 1, 5)[:, None],))
+def escape_times(c):
+    z, n = np.zeros_like(c), np.zeros(c.shape, int)
+    for _ in range(6):
+        inside = np.abs(z) <= 2
+        z[inside] = z[inside] ** 2 + c[inside]
+        n[inside] += 1
+    return n, np.flatnonzero(n == 6), z[n == 6]

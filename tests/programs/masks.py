@@ -242,3 +242,56 @@ def nothing_picked(x, mask, none, no_mask):
 @PROGRAMS.whole(lambda: (np.array([1.0, 0.0, 2.0]),))
 def lengths_of_places_alone(x):
     return np.zeros_like(x.nonzero()[0]), np.ones_like(np.unique(x, return_index=True)[1])
+
+
+def images():
+    """Small numbers of two types, and where they change."""
+    x = np.arange(-6.0, 6.0).reshape(3, 4)
+    return (
+        x,
+        np.arange(12).reshape(3, 4),
+        np.arange(0, 240, 20, np.uint8).reshape(3, 4),
+        np.uint8(9),
+    )
+
+
+@PROGRAMS.whole(images)
+def whole_numbers_changed_where_a_mask_says(x, n, img, k):
+    m = x > 0
+    n[m] += 1
+    img[m] = 255 - img[m] * k
+    n[~m] = (n[~m] * 3) ^ (img[~m] & 7)
+    flags = x > 2
+    flags[m] = ~flags[m] | (n[m] > 5)
+    x[m] = x[m] * 2 - 1
+    return flags, n[m].sum()
+
+
+@PROGRAMS.whole(images)
+def changed_numbers_that_stay(x, n, img, k):
+    m = x < 0
+    p = n[m]
+    q = p
+    p *= 2
+    n[m] = p
+    p -= 1
+    img[m] //= 3
+    n[m] = n[::-1][m] + 1
+    return p, q is p, len(q)
+
+
+@PROGRAMS.either(images)
+def changed_rows_and_other_masks(x, n, img, k):
+    rows, m = x[:, 0] > -6, x > 1
+    n[rows] += 2
+    n[rows] = n[rows] + n[rows, :1]
+    n[:, 1:][m[:, 1:]] -= 1
+    other = n[m]
+    n[m] = 7
+    n[m] = other + 1
+    n[m] = n[x > 1] + n.T.reshape(3, 4)[m]
+    try:
+        n[m] = n[x > 2] + 1
+    except ValueError as error:
+        return str(error)
+    return n

@@ -10,7 +10,7 @@ from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.trace.guards import Guard
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
-from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
+from ufuse.graph.types import ArrayType, GeneratorType, NothingType, NumberType, TupleType, Type
 from ufuse.graph.typing.bounds import BOUNDS
 
 MOST_NAMES = 8  # operations, or guards, that are named; the others are counted
@@ -66,6 +66,8 @@ def kind(type_: Type) -> str:
             return f"({', '.join(map(kind, items))})"
         case NothingType():
             return "nothing"
+        case GeneratorType(kind=name):
+            return f"np.random.{name}"
 
 
 def lines(kept: Specialisation) -> str:

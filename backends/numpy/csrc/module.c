@@ -11,14 +11,15 @@ begin(PyObject *module)
         return -1;
     }
     PyMethodDef *const tables[] = {loops_methods,  memory_methods, threads_methods, llvm_methods,
-                                   object_methods, chosen_methods, small_methods};
+                                   object_methods, chosen_methods, window_methods,  small_methods};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) {
             return -1;
         }
     }
     return loops_begin(module) < 0 || small_begin(module) < 0 || scalars_begin(module) < 0 ||
-                   kernel_begin(module) < 0 || nest_begin(module) < 0 || program_begin(module) < 0
+                   kernel_begin(module) < 0 || nest_begin(module) < 0 ||
+                   program_begin(module) < 0 || drawing_begin(module) < 0
                ? -1
                : 0;
 }

@@ -47,19 +47,22 @@ def emit_draw(body: Body, one: Instruction) -> str:
         function = body.add_new(f"load ptr, ptr {at}, !invariant.load !2")
         state = body.add_new(f"load ptr, ptr {generator}, !invariant.load !2")
         return body.add_new(f"call double {function}(ptr {state}) #1")
-    if name in ("below", "gauss"):
-        function, result = body.symbol(f"helper.{name}"), DRAWS[name][1]
-        given = ", ".join([f"ptr {generator}", *(f"i64 {each}" for each in operands)])
-        return body.add_new(f"call {TYPES[result]} {function}({given}) #1")
-    function = body.symbol(checked(f"draw.{name}"))
+    function = _function(body, name)
     if name not in WHOLE:
-        given = ", ".join([f"ptr {generator}", *(f"double {each}" for each in operands)])
-        return body.add_new(f"call double {function}({given}) #1")
+        types, result = DRAWS[name]
+        typed = (f"{TYPES[type_]} {each}" for type_, each in zip(types, operands, strict=True))
+        given = ", ".join([f"ptr {generator}", *typed])
+        return body.add_new(f"call {TYPES[result]} {function}({given}) #1")
     least, most = operands
     more = body.add_new(f"sub i64 {most}, {least}")
     given = f"ptr {generator}, i64 {least}, i64 {more}, i64 1, i8 {WHOLE[name]}, ptr %drawn"
     body.lines.append(f"call void {function}({given}) #1")
     return body.add_new("load i64, ptr %drawn")
+
+
+def _function(body: Body, name: str) -> str:
+    """What draws; C has compared our own functions when the nest's generators were found."""
+    return body.symbol(checked(f"draw.{name}" if name in SYMBOLS else f"helper.{name}"))
 
 
 def emit_draws(body: Body, one: Instruction) -> str:
@@ -75,7 +78,7 @@ def emit_draws(body: Body, one: Instruction) -> str:
     for length in lengths[1:]:
         elements = body.add(f"mul i64 {elements}, {length}")
     data, _ = place_of(body, view, one.inputs[count + len(lengths) :])
-    function = body.symbol(checked(f"draw.{name}"))
+    function = _function(body, name)
     if name in WHOLE:
         least, most = operands
         more = body.add_new(f"sub i64 {most}, {least}")

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import threading
 import warnings
@@ -215,6 +216,54 @@ def test_loops_of_ours(dtype: str) -> None:
             for one in (x, x[::-1], x.reshape(-1, 1)):
                 assert [*map(described, _tiles.nonzero(one))] == [*map(described, one.nonzero())]
                 assert described(_tiles.flat_nonzero(one)) == described(np.flatnonzero(one))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_stores_of_ours(dtype: str) -> None:
+    """They write what NumPy's own do, and nothing else; where there are too few or too many values, its error says so."""
+    rng = np.random.default_rng(1)
+    for length in (0, 1, 7, 8, 9, 16, 31, 32, 33, 100, 3000):
+        for share in (0.0, 0.02, 0.5, 0.98, 1.0):
+            x = (rng.normal(size=length) * 50).astype(dtype)
+            mask = (rng.random(length) < share).view(np.uint8) * np.uint8(length % 2 + 1)
+            values = (rng.normal(size=np.count_nonzero(mask)) * 50).astype(dtype)
+            for step, given in ((1, values), (-1, values), (1, values[::-1]), (1, x[:1].copy())):
+                found, wanted = x.copy()[::step], x.copy()[::step]
+                _outcomes_agree(found, wanted, mask.view(bool), given)
+            _outcomes_agree(x.copy(), x.copy(), mask.view(bool), np.append(values, values[:1]))
+            _outcomes_agree(x.copy(), x.copy(), mask.view(bool), values.astype(object))
+            if length % 2 == 0:
+                rows = x.copy().reshape(-1, 2), x.copy().reshape(-1, 2)
+                _outcomes_agree(*rows, mask.view(bool).reshape(-1, 2), values)
+
+
+def _outcomes_agree(
+    found: np.ndarray, wanted: np.ndarray, mask: np.ndarray, given: np.ndarray
+) -> None:
+    """Compare what is stored, or the error."""
+    outcomes = []
+    for store, array in ((_tiles.put_chosen, found), (operator.setitem, wanted)):
+        try:
+            with np.errstate(all="ignore"):
+                store(array, mask, given)
+            outcomes.append("")
+        except ValueError as error:
+            outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1]
+    assert described(found) == described(wanted)
+
+
+def test_a_store_over_its_mask_or_its_values() -> None:
+    """What is stored into may be the mask, or the values' memory."""
+    one, other = (np.arange(40) % 3 > 0 for _ in range(2))
+    found, wanted = one.copy(), one.copy()
+    _tiles.put_chosen(found, found, ~one[one])
+    wanted[wanted] = ~one[one]
+    assert described(found) == described(wanted)
+    found, wanted = np.arange(40.0), np.arange(40.0)
+    _tiles.put_chosen(found, other, found[14:])
+    wanted[other] = wanted[14:]
+    assert described(found) == described(wanted)
 
 
 def test_masks_that_do_not_fit() -> None:

@@ -242,10 +242,87 @@ def test_random_states() -> None:
     assert native_turns(legacy, lambda: (np.random.RandomState(5), np.zeros(3000))) > 3000
 
 
+def sampled(rng, x, n, items):
+    total, means = 0.0, []
+    for _ in range(n):
+        part = rng.choice(x, size=len(x), replace=True)
+        means.append(part.mean())
+        total += rng.choice(x[1:], 3)[0] + rng.choice(len(x), size=4).sum() + rng.choice(x)
+        total += rng.choice(items, 2, True, None)[1] + len(rng.choice(x, size=0))
+    return np.percentile(means, [2.5, 97.5]), total, part, rng.random()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+@pytest.mark.parametrize("items", [(2, 3, 5), (0.5, 1.5)])
+def test_samples(make, items) -> None:
+    """Several are taken where an array of ints says."""
+    assert native_turns(sampled, lambda: (make(3), np.arange(9) * 0.5, 900, items)) > 800
+
+
+def of_polar(state, n, out):
+    for i in range(n):
+        out[i] = state.normal() + state.normal(1.0, scale=2.5) * state.randn()
+        if i % 3 == 0:
+            out[i] -= state.standard_normal() + state.exponential(0.5) + state.exponential()
+        out[i] += state.randn(3)[1] + state.normal(0.5, 2.0, size=2).sum()
+    return out, state.normal(), state.rand(), state.get_state(legacy=False)["has_gauss"]
+
+
+@pytest.mark.parametrize("bits", [np.random.MT19937, np.random.PCG64])
+@pytest.mark.parametrize("drawn_before", [0, 1])
+def test_normal_numbers_of_random_states(bits, drawn_before) -> None:
+    """Two are made at once, and one is kept, before the loop and behind it."""
+
+    def make() -> tuple[object, ...]:
+        state = np.random.RandomState(bits(7))
+        state.standard_normal(drawn_before)
+        return state, 901, np.zeros(901)
+
+    assert native_turns(of_polar, make) > 900
+
+
+def test_kept_numbers_are_put_back() -> None:
+    """A turn that plain Python does again, after others in its chunk, finds the number that was kept."""
+
+    def doubtful(state, out):
+        for i in range(len(out)):
+            out[i] = state.normal() / np.float64(state.randint(0, 60))
+        return out, state.normal(), state.normal()
+
+    with np.errstate(all="ignore"):
+        native_turns(doubtful, lambda: (np.random.RandomState(2), np.zeros(900)))
+
+
+def test_one_state_by_two_names() -> None:
+    """A number that one keeps the other gives."""
+
+    def mixed(one, other, out):
+        for i in range(len(out)):
+            out[i] = one.normal() - 2 * other.normal() + other.normal()
+        return out, one.normal()
+
+    def make() -> tuple[object, ...]:
+        state = np.random.RandomState(3)
+        return state, state, np.zeros(1001)
+
+    assert native_turns(mixed, make) > 1000
+
+
+def test_shapes_by_keyword() -> None:
+    """`rand` and `randn` have none: they raise."""
+
+    def wrong(state, out):
+        for i in range(len(out)):
+            out[i] = state.normal() if i < 900 else state.randn(size=2)[0]
+
+    native_turns(wrong, lambda: (np.random.RandomState(3), np.zeros(1000)))
+
+
 def of_the_module(out):
     np.random.seed(3)
     for i in range(len(out)):
         out[i] = np.random.random() + np.random.rand() * np.random.uniform(1, 2)
+        out[i] -= np.random.randn() * np.random.normal(1, 2)
         if np.random.randint(0, 6) == 5:
             out[i] = -out[i]
     return out, np.random.normal(), np.random.random()
@@ -292,6 +369,8 @@ def test_one_of_several(make, items) -> None:
         lambda rng, i: rng.choice([1, 2][: 1 + (i < 500)]),
         lambda rng, i: rng.choice(np.zeros(0) if i > 500 else np.ones(3)),
         lambda rng, i: rng.choice([1, 2], size=2)[0] + rng.choice([True, False]),
+        lambda rng, i: rng.choice(3, size=2 if i < 500 else 4, replace=i < 500).sum(),
+        lambda rng, i: rng.choice(np.eye(2)[i % 2], size=(2, 2), p=None).sum(),
         lambda rng, i: rng.choice([1, 2.5]) + rng.choice([3, 4], p=[0.5, 0.5]),
         lambda rng, i: rng.choice(np.eye(3)).sum() + rng.choice(2.0 if i > 500 else 2),
     ],

@@ -259,3 +259,29 @@ def test_what_a_system_means(function, make, monkeypatch: pytest.MonkeyPatch) ->
 def test_systems_of_other_numbers_are_plain_pythons(make) -> None:
     """NumPy computes them in double precision, and converts before and behind."""
     native_turns(implicit, make)
+
+
+def fitted(X, y, rate, turns):
+    w, losses = np.zeros(X.shape[1]), []
+    for t in range(turns):
+        miss = X @ w - y
+        losses.append((miss**2).mean())
+        w -= rate * 2 / len(y) * X.T @ miss
+        w[0] += (X.T * 0.5 - 1).sum() * 1e-9 + (2 * X.T).max() * 1e-9
+        w += (X.T - X.T * t).sum(axis=1) * 1e-9 + 1e-9 * (X.T[::-1] + 1.0) @ y
+        w[-1] += ((X.T + 1) @ (X * 3))[0, 0] * 1e-9 + np.std(X.T * 2) * 1e-9
+    return w, losses
+
+
+@pytest.mark.parametrize("shape", [(40, 5), (300, 3), (2, 2), (1, 5), (1, 1), (7, 1), (0, 3)])
+@pytest.mark.parametrize("order", "CF")
+def test_expressions_of_transposed_matrices(shape, order) -> None:
+    """They lie in memory as eager's do: so do sums and products add."""
+
+    def make() -> tuple[object, ...]:
+        rng = np.random.default_rng(6)
+        X = np.array(rng.random(shape) - 0.5, order=order)
+        return X, rng.random(shape[0]), 0.1, 300
+
+    turns = native_turns(fitted, make)
+    assert turns > 200 or order == "F" or min(shape) < 2

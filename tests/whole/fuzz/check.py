@@ -112,11 +112,19 @@ class World:
         self.module.TABLE.clear()
         self.module.TABLE.update(k=3.0, n=2)
         self.module.MEMORY = np.zeros(3)
+        if hasattr(self.module, "RNG"):
+            self.module.RNG.bit_generator.state = np.random.PCG64(3).state
+            self.module.OLD.seed(4)
 
     def state(self) -> tuple[Any, ...]:
         """The globals that the program may have changed."""
         module = self.module
-        return module.SCALE, list(module.LOG), dict(module.TABLE), module.MEMORY
+        drawn = (
+            [repr(module.RNG.bit_generator.state), module.OLD.get_state()]
+            if hasattr(module, "RNG")
+            else []
+        )
+        return module.SCALE, list(module.LOG), dict(module.TABLE), module.MEMORY, *drawn
 
     def made(self, given: tuple[Given, ...]) -> tuple[Any, ...]:
         """Arguments for a call."""

@@ -11,14 +11,15 @@ GENERATORS = (
 # `G`: the generator; `F`, `I`: a float, an int.
 REALS = (
     "G.random()", "G.random()", "G.random()", "G.standard_normal()", "G.normal()", "G.normal(F, 0.5)", "G.normal(0.0, abs(F))", "G.normal(scale=F)",
-    "G.uniform(F, F)", "G.uniform(-1, 1)", "G.uniform(high=F)", "G.exponential(abs(F))", "G.exponential()", "G.standard_exponential()", "G.gamma(2.0)", "G.choice(a)", "G.choice((F, F))",
+    "G.uniform(F, F)", "G.uniform(-1, 1)", "G.uniform(high=F)", "G.exponential(abs(F))", "G.exponential()", "G.standard_exponential()", "G.gamma(2.0)", "G.choice(a)", "G.choice((F, F))", "G.choice(a, size=3)[1]", "G.choice(a, len(a), replace=True).mean()",
 )  # fmt: skip
 INTEGERS = (
-    "int(G.integers(6))", "G.integers(1, 7)", "int(G.integers(0, 1 + (I) % 9))", "G.integers(len(a))", "G.integers(I, I)", "G.integers(-3, high=4)", "G.choice([1, -1])", "G.choice(1 + (I) % 9)",
+    "int(G.integers(6))", "G.integers(1, 7)", "int(G.integers(0, 1 + (I) % 9))", "G.integers(len(a))", "G.integers(I, I)", "G.integers(-3, high=4)", "G.choice([1, -1])", "G.choice(1 + (I) % 9)", "G.choice(5, size=2)[0]",
     "int(G.random() * 9)",
 )  # fmt: skip
 LEGACY_REALS = (
-    "G.random()", "G.rand()", "G.uniform(F, F)", "G.uniform(-1.0, 1.0)", "G.random_sample()", "G.uniform()", "G.rand() * (F)", "G.standard_normal()",
+    "G.random()", "G.rand()", "G.uniform(F, F)", "G.uniform(-1.0, 1.0)", "G.random_sample()", "G.uniform()", "G.rand() * (F)", "G.standard_normal()", "G.normal()", "G.normal(F, 0.5)", "G.randn()", "G.normal(size=3)[1]", "G.randn(2)[0]",
+    "G.exponential(abs(F))", "G.exponential()", "G.choice(a, size=2)[1]",
 )  # fmt: skip
 LEGACY_INTEGERS = (
     "G.randint(5)",

@@ -75,6 +75,20 @@ def everyday(growth: Growth) -> str:
     )  # fmt: skip
 
 
+def drawn(growth: Growth) -> str:
+    """Random numbers, from NumPy's generators; some arguments do not fit."""
+    x, n = growth.array(), place(growth)
+    size = growth.pick("3", f"{x}.shape", f"len({x})", f"(2, len({x}))", n, "()")
+    rows = growth.pick(f"len({x})", f"{x}.ravel()", n, "5")
+    return growth.pick(
+        f"RNG.normal(size={size})", f"RNG.random({size}) + {x}", f"RNG.uniform(-1, 2, {x}.shape) * {x}", f"RNG.normal({x}, 0.5)", f"RNG.normal(0, {x})", "RNG.random()",
+        f"RNG.integers(0, 5, size={size})", f"RNG.integers({n}, size=3)", f"RNG.permutation({rows})", f"RNG.choice({rows}, size={size})", f"RNG.choice({rows}, 2, replace=False)",
+        "RNG.integers(9)", f"OLD.rand(len({x})) * {x}", "OLD.rand()", f"OLD.normal(size={size})", f"OLD.randint(0, 5, {size})", f"OLD.randn(2, len({x}))", f"OLD.choice({rows}, size=3)",
+        f"{x} * RNG.standard_normal({x}.shape) - OLD.random({x}.shape)", f"RNG.poisson(3.0, {size})", f"RNG.exponential(np.abs({x}) + 1)", f"{x}[RNG.permutation(len({x}))]",
+        f"{x}[RNG.integers(0, len({x}), size=4)]", "np.random.default_rng(2).random(3)", f"np.where(RNG.random({x}.shape) < 0.5, {x}, 0)",
+    )  # fmt: skip
+
+
 def stored(growth: Growth) -> str:
     """A statement that writes at computed places, or what a mask picks."""
     x, y, m = growth.array(), growth.array(), mask(growth)
@@ -84,5 +98,8 @@ def stored(growth: Growth) -> str:
         f"{new} = {x}.copy()\n{new}[{m}] = {y}[{m}] + 1", f"{new} = np.zeros_like({x})\n{new}[{m}] = np.abs({x}[{m}])\n{new}[~({m})] = -1",
         f"{new} = np.zeros(5)\nnp.add.at({new}, np.abs({x}).astype(int) % 5, {x})", f"{new} = np.zeros(5, int)\nnp.add.at({new}, np.abs({x}).astype(int) % 5, 1)",
         f"{new} = {x}.copy()\n{new}.sort()", f"{x}.sort(axis=0)", f"{x}[1:].sort()", f"np.maximum.accumulate({x}, out={x})", f"{x}[[0, {place(growth)}]] = {x}[[{place(growth)}, 0]]",
-        f"{new} = {x}[{place(growth)}:]\n{x}[0] = 2\n{new} = {new} * 1", f"{new} = {x}[{place(growth)}]\n{x}[...] = 1.5",
+        f"{new} = {x}[{place(growth)}:]\n{x}[0] = 2\n{new} = {new} * 1", f"{new} = {x}[{place(growth)}]\n{x}[...] = 1.5", f"{x} += RNG.normal(size={x}.shape)", f"{x}[...] = OLD.rand(*{x}.shape)", f"RNG.shuffle({x})",
+        f"{new} = {drawn(growth)}\n{x}[0] = 2.5\n{new} = {drawn(growth)}", f"{x}[{m}] = RNG.random(np.count_nonzero({m}))",
+        f"{x}[{m}] += {y}[{m}]", f"{x}[{m}] = 9 - {x}[{m}]", f"{x}[{m}] = {x}[{m}] * {y}[{m}] - 1", f"{new} = {m}\n{x}[{new}] -= 2\n{y}[{new}] = {x}[{new}]", f"{x}[{m}] ^= 3", f"{x}[{m}] = -{y}[{m}]",
+        f"{new} = {m}\n{new}[{new}] = {x}.ravel()[: {new}.sum()] > 0", f"{x}[{x} > 1] = {y}[{x} > 1] | 1",
     )  # fmt: skip

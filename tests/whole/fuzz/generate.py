@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.whole.fuzz.everyday import everyday, stored
+from tests.whole.fuzz.everyday import drawn, everyday, stored
 from tests.whole.fuzz.limits import TooLongError, limited
 from tests.whole.fuzz.states import error_state
 from tests.whole.fuzz.values import DTYPES, NUMBERS, Given, made, random_arguments, variant
@@ -26,6 +26,8 @@ SCALE = 2.0
 LOG = []
 TABLE = {"k": 3.0, "n": 2}
 MEMORY = np.zeros(3)
+RNG = np.random.default_rng(3)
+OLD = np.random.RandomState(4)
 
 
 def scaled(p, q=2.0):
@@ -344,6 +346,8 @@ def function(growth: Growth, depth: int) -> str:
     """A NumPy function of several kinds."""
     chance = growth.rng.random()
     if chance < 0.3:
+        if chance > 0.26:
+            return drawn(growth)
         return chosen_by_values(growth, depth) if chance < 0.12 else everyday(growth)
     x, y = growth.array(), growth.array()
     o = operand(growth, depth + 1)

@@ -8,7 +8,7 @@
 enum {
     NEAR = 8, /* elements of a mask that are looked at once */
     FAR = 4 * NEAR,
-    MANY = 1 << 13, /* booleans, of which NumPy's own loop finds the places as fast */
+    LANES = 64,
 };
 
 static const uint64_t ALL = 0x0101010101010101;
@@ -36,21 +36,22 @@ word_at(const char *mask, npy_intp i)
     return word;
 }
 
-/* How many of them are not zero: bytes other than 0 and 1 may be there. */
-static inline npy_intp
-chosen_in(uint64_t word)
-{
-    uint64_t low = 0x7f7f7f7f7f7f7f7f;
-    uint64_t ones = (((word & low) + low) | word) >> 7 & ALL;
-    return (npy_intp)(ones * ALL >> 56);
-}
-
+/* How many elements are not zero. Lanes that the compiler makes vectors of count up to 255 each. */
 static npy_intp
 count_chosen(const char *mask, npy_intp size)
 {
     npy_intp count = 0, i = 0;
-    for (; i + NEAR <= size; i += NEAR) {
-        count += chosen_in(word_at(mask, i));
+    while (i + LANES <= size) {
+        uint8_t lane[LANES] = {0};
+        npy_intp left = (size - i) / LANES, rounds = left < 255 ? left : 255;
+        for (npy_intp end = i + rounds * LANES; i < end; i += LANES) {
+            for (int k = 0; k < LANES; k++) {
+                lane[k] += mask[i + k] != 0;
+            }
+        }
+        for (int k = 0; k < LANES; k++) {
+            count += lane[k];
+        }
     }
     for (; i < size; i++) {
         count += mask[i] != 0;
@@ -105,6 +106,44 @@ skip_others(const char *mask, npy_intp i, npy_intp size)
     }
 ELEMENTS(CHOOSE)
 #undef CHOOSE
+
+/*
+ * Elements of each width, `count` of them, go where the mask says. Each of the others goes to a
+ * place of no use, so that no branch depends on the mask. Returns how many went: fewer where
+ * another thread has changed the mask since they were counted.
+ */
+#define PUT(WIDTH, TYPE)                                                                           \
+    static npy_intp put_##WIDTH(TYPE *to, const TYPE *from, const char *mask, npy_intp size,       \
+                                npy_intp count)                                                    \
+    {                                                                                              \
+        npy_intp i = 0, done = 0;                                                                  \
+        TYPE nowhere;                                                                              \
+        while (count - done >= NEAR) {                                                             \
+            i = skip_others(mask, i, size);                                                        \
+            if (i + NEAR > size) {                                                                 \
+                break;                                                                             \
+            }                                                                                      \
+            if (word_at(mask, i) == ALL) {                                                         \
+                memcpy(&to[i], &from[done], NEAR * sizeof(TYPE));                                  \
+                done += NEAR;                                                                      \
+                i += NEAR;                                                                         \
+                continue;                                                                          \
+            }                                                                                      \
+            for (npy_intp end = i + NEAR; i < end; i++) {                                          \
+                bool is_chosen = mask[i] != 0;                                                     \
+                *(is_chosen ? &to[i] : &nowhere) = from[done];                                     \
+                done += is_chosen;                                                                 \
+            }                                                                                      \
+        }                                                                                          \
+        for (; done < count && i < size; i++) {                                                    \
+            if (mask[i] != 0) {                                                                    \
+                to[i] = from[done++];                                                              \
+            }                                                                                      \
+        }                                                                                          \
+        return done;                                                                               \
+    }
+ELEMENTS(PUT)
+#undef PUT
 
 static bool
 is_dense(PyArrayObject *array)
@@ -180,6 +219,109 @@ chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     return (PyObject *)made;
 }
 
+static bool
+is_apart(PyArrayObject *one, PyArrayObject *other)
+{
+    const char *first = PyArray_BYTES(one), *second = PyArray_BYTES(other);
+    return first + PyArray_NBYTES(one) <= second || second + PyArray_NBYTES(other) <= first;
+}
+
+/* Whether they are as many elements of the array's type as the mask chooses, side by side, and
+ * nothing of all this shares memory with the array. */
+static bool
+may_be_put(PyArrayObject *array, PyArrayObject *mask, PyObject *given, npy_intp count)
+{
+    if (!PyArray_Check(given) || !PyArray_ISWRITEABLE(array)) {
+        return false;
+    }
+    PyArrayObject *values = (PyArrayObject *)given;
+    return is_dense(values) && PyArray_NDIM(values) == 1 && PyArray_DIM(values, 0) == count &&
+           PyArray_TYPE(values) == PyArray_TYPE(array) && PyArray_ISNOTSWAPPED(values) &&
+           PyArray_ISNOTSWAPPED(array) && is_apart(array, values) && is_apart(array, mask);
+}
+
+/* `array[mask] = values`. */
+static PyObject *
+put_chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    if (given != 3) {
+        PyErr_SetString(PyExc_TypeError, "put_chosen() takes an array, a mask and values");
+        return NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    bool simple = is_simple(arguments[0], arguments[1]);
+    const char *mask = simple ? PyArray_BYTES((PyArrayObject *)arguments[1]) : NULL;
+    npy_intp size = simple ? PyArray_SIZE(array) : 0, count = simple ? count_chosen(mask, size) : 0;
+    if (!simple || !may_be_put(array, (PyArrayObject *)arguments[1], arguments[2], count)) {
+        if (PyObject_SetItem(arguments[0], arguments[1], arguments[2]) < 0) {
+            return NULL;
+        }
+        Py_RETURN_NONE;
+    }
+    void *to = PyArray_DATA(array), *from = PyArray_DATA((PyArrayObject *)arguments[2]);
+    npy_intp done = 0;
+    switch (PyArray_ITEMSIZE(array)) {
+#define PUT(WIDTH, TYPE)                                                                           \
+    case WIDTH:                                                                                    \
+        done = put_##WIDTH((TYPE *)to, (const TYPE *)from, mask, size, count);                     \
+        break;
+        ELEMENTS(PUT)
+#undef PUT
+    }
+    if (done < count) {
+        return have_changed();
+    }
+    Py_RETURN_NONE;
+}
+
+/* For each byte, as eight elements of a mask: how many are chosen, and which, in order. */
+static struct {
+    npy_intp count[256], place[256][NEAR];
+} patterns;
+
+static void
+patterns_begin(void)
+{
+    for (int byte = 255; patterns.count[1] == 0 && byte > 0; byte--) { /* the last one is 1 */
+        for (int k = 0; k < NEAR; k++) {
+            if (byte >> k & 1) {
+                patterns.place[byte][patterns.count[byte]++] = k;
+            }
+        }
+    }
+}
+
+/* The places of bytes that are not zero, as `place_8` and others. */
+static npy_intp
+place_bytes(npy_intp *to, const char *from, npy_intp size, npy_intp count)
+{
+    const uint64_t low = 0x7f7f7f7f7f7f7f7f, together = 0x0102040810204080;
+    npy_intp i = 0, done = 0;
+    while (count - done >= NEAR) {
+        i = skip_others(from, i, size);
+        if (i + NEAR > size) {
+            break;
+        }
+        uint64_t word = word_at(from, i);
+        uint64_t ones = (((word & low) + low) | word) >> 7 & ALL;
+        unsigned byte = (unsigned)(ones * together >> 56);
+        for (int k = 0; k < NEAR; k++) {
+            to[done + k] = i + patterns.place[byte][k];
+        }
+        done += patterns.count[byte];
+        i += NEAR;
+    }
+    while (done < count && i < size) {
+        i = skip_others(from, i, size);
+        for (npy_intp end = i + NEAR < size ? i + NEAR : size; i < end; i++) {
+            if (from[i] != 0 && done < count) {
+                to[done++] = i;
+            }
+        }
+    }
+    return done;
+}
+
 /*
  * Elements of each width that are not zero: how many there are, and their places, as `choose` has
  * elements. Of floats the sign does not count.
@@ -199,6 +341,9 @@ chosen(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
     static npy_intp place_##WIDTH(npy_intp *to, const TYPE *from, npy_intp size, npy_intp count,   \
                                   int shift)                                                       \
     {                                                                                              \
+        if (WIDTH == 1) {                                                                          \
+            return place_bytes(to, (const char *)from, size, count);                               \
+        }                                                                                          \
         npy_intp i = 0, done = 0;                                                                  \
         while (count - done >= NEAR && i + NEAR <= size) {                                         \
             for (npy_intp end = i + NEAR; i < end; i++) {                                          \
@@ -225,8 +370,8 @@ is_vector(PyObject *object)
     PyArrayObject *array = (PyArrayObject *)object;
     int type = PyArray_TYPE(array);
     return is_dense(array) && PyArray_ISNOTSWAPPED(array) && PyArray_NDIM(array) == 1 &&
-           ((type == NPY_BOOL && PyArray_SIZE(array) < MANY) || PyTypeNum_ISINTEGER(type) ||
-            type == NPY_HALF || type == NPY_FLOAT || type == NPY_DOUBLE);
+           (type == NPY_BOOL || PyTypeNum_ISINTEGER(type) || type == NPY_HALF ||
+            type == NPY_FLOAT || type == NPY_DOUBLE);
 }
 
 /* As NumPy gives it: the only column of a matrix. */
@@ -271,6 +416,7 @@ places(PyArrayObject *vector)
         return NULL;
     }
     npy_intp *to = PyArray_DATA(matrix);
+    patterns_begin();
     switch (width) {
 #define PLACE(WIDTH, TYPE)                                                                         \
     case WIDTH:                                                                                    \
@@ -318,6 +464,8 @@ PyMethodDef chosen_methods[] = {
     {"chosen", (PyCFunction)(void (*)(void))chosen, METH_FASTCALL,
      PyDoc_STR("chosen(array, mask, /)\n--\n\nThe elements that a mask chooses, as `array[mask]` "
                "has them.")},
+    {"put_chosen", (PyCFunction)(void (*)(void))put_chosen, METH_FASTCALL,
+     PyDoc_STR("put_chosen(array, mask, values, /)\n--\n\nAs `array[mask] = values` does.")},
     {"nonzero", nonzero, METH_O,
      PyDoc_STR("nonzero(array, /)\n--\n\nThe places of what is not zero, as `array.nonzero()` has "
                "them.")},

@@ -22,6 +22,12 @@ typedef struct {
     int position;
 } Mt19937State;
 
+typedef struct {
+    bitgen_t *bits;
+    int has_gauss;
+    double gauss;
+} LegacyState;
+
 /* CPython's own struct for a `random.Random`. */
 typedef struct {
     PyObject_HEAD
@@ -34,6 +40,7 @@ enum { WORDS = 624, MIDDLE = 397, COMPARED = 1500 };
 static_assert(sizeof(bitgen_t) <= sizeof((Generator){0}.own.bits), "room for one of our own");
 
 static PyTypeObject *python_type;
+static Py_ssize_t legacy_offset = -1; /* of the LegacyState in a RandomState; -1: not known */
 static PyObject *next_name;
 static PyTypeObject *generator_type, *legacy_type, *pcg64_type, *mt19937_type;
 static PyObject *bit_generator_name, *legacy_name, *capsule_name, *lock_name, *acquire_name,
@@ -137,11 +144,18 @@ nest_below(void *bits, int64_t count)
 static double (*volatile cosine)(double) = cos;
 static double (*volatile sine)(double) = sin;
 
+/* The Generator whose own bits these are. */
+static Generator *
+generator_of(void *bits)
+{
+    return (Generator *)((char *)bits - offsetof(Generator, own));
+}
+
 /* What `gauss` gives of a mean of 0 and a deviation of 1: of two such numbers one is kept. */
 double
 nest_gauss(void *bits)
 {
-    Generator *one = (Generator *)((char *)bits - offsetof(Generator, own));
+    Generator *one = generator_of(bits);
     double found = one->own.next;
     if (!one->own.has_next) {
         double angle = python_double(one->object) * 0x1.921fb54442d18p+2; /* 2 pi */
@@ -151,6 +165,43 @@ nest_gauss(void *bits)
     }
     one->own.has_next = !one->own.has_next;
     return found;
+}
+
+/* What `standard_normal` of a RandomState gives: of two such numbers one is kept. */
+double
+nest_legacy_gauss(void *bits)
+{
+    bitgen_t *own = bits;
+    LegacyState *legacy = generator_of(bits)->own.legacy;
+    if (legacy->has_gauss) {
+        double kept = legacy->gauss;
+        legacy->has_gauss = 0;
+        legacy->gauss = 0.0;
+        return kept;
+    }
+    double x, y, square;
+    do {
+        x = 2.0 * own->next_double(own->state) - 1.0;
+        y = 2.0 * own->next_double(own->state) - 1.0;
+        square = x * x + y * y;
+    } while (square >= 1.0 || square == 0.0);
+    double factor = sqrt(-2.0 * log(square) / square);
+    legacy->gauss = factor * x;
+    legacy->has_gauss = 1;
+    return factor * y;
+}
+
+double
+nest_legacy_normal(void *bits, double mean, double deviation)
+{
+    return mean + deviation * nest_legacy_gauss(bits);
+}
+
+double
+nest_legacy_exponential(void *bits, double scale)
+{
+    bitgen_t *own = bits;
+    return scale * -log(1.0 - own->next_double(own->state));
 }
 
 /* What `gauss` gives next, which lies in an attribute. 0; 1: it is nothing of the kind. */
@@ -311,6 +362,91 @@ type_of(PyObject *module, const char *name)
     return (PyTypeObject *)found;
 }
 
+/* Note where a RandomState, of whose bit generator this is, keeps a number. */
+static void
+note_legacy(PyObject *object, Generator *one)
+{
+    LegacyState *legacy = (LegacyState *)((char *)object + legacy_offset);
+    memcpy(one->own.bits, one->bits, sizeof(bitgen_t));
+    one->bits = &one->own;
+    one->own.legacy = legacy;
+    one->part[one->parts].data = (char *)&legacy->has_gauss;
+    one->part[one->parts].bytes = sizeof *legacy - offsetof(LegacyState, has_gauss);
+    one->parts++;
+}
+
+/* Where a RandomState keeps a number: behind the address of a copy of its bit generator's bitgen_t.
+ * -1: it is not found. */
+static Py_ssize_t
+offset_of_legacy(PyObject *object, const bitgen_t *bits)
+{
+    Py_ssize_t last = Py_TYPE(object)->tp_basicsize - (Py_ssize_t)sizeof(LegacyState);
+    for (Py_ssize_t offset = sizeof(PyObject); offset <= last; offset += sizeof(void *)) {
+        char *address;
+        memcpy(&address, (char *)object + offset, sizeof address);
+        if (is_within(object, address, sizeof *bits) && memcmp(address, bits, sizeof *bits) == 0) {
+            return offset;
+        }
+    }
+    return -1;
+}
+
+/* Draw from a RandomState by its methods, or by what is here. 0, or -1 with an exception. */
+static int
+draw_legacy(PyObject *object, void *bits, double *numbers)
+{
+    for (int i = 0; i < COMPARED; i++) {
+        if (bits != NULL) {
+            numbers[i] = i % 3 == 2   ? nest_legacy_exponential(bits, 2.5)
+                         : i % 3 == 1 ? nest_legacy_normal(bits, 0.5, 3.0)
+                                      : nest_legacy_gauss(bits);
+            continue;
+        }
+        PyObject *drawn = i % 3 == 2   ? PyObject_CallMethod(object, "exponential", "d", 2.5)
+                          : i % 3 == 1 ? PyObject_CallMethod(object, "normal", "dd", 0.5, 3.0)
+                                       : PyObject_CallMethod(object, "standard_normal", NULL);
+        numbers[i] = drawn == NULL ? 0.0 : PyFloat_AsDouble(drawn);
+        Py_XDECREF(drawn);
+        if (PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Find where RandomStates keep a number, if what is here gives the same as their methods do, which
+ * also go on from there. 0, or -1 with an exception.
+ */
+static int
+find_legacy(void)
+{
+    static double numbers[4][COMPARED];
+    Generator own = {0};
+    PyObject *one = PyObject_CallFunction((PyObject *)legacy_type, "i", 1);
+    PyObject *other = one == NULL ? NULL : PyObject_CallFunction((PyObject *)legacy_type, "i", 1);
+    PyObject *bit_generator = other == NULL ? NULL : PyObject_GetAttr(other, legacy_name);
+    bitgen_t *bits = bit_generator == NULL ? NULL : bits_of(bit_generator);
+    bool is_alike = false;
+    if (bits != NULL && note_state(bit_generator, bits, &own)) {
+        legacy_offset = offset_of_legacy(other, bits);
+        if (legacy_offset >= 0) {
+            note_legacy(other, &own);
+            is_alike = draw_legacy(one, NULL, numbers[0]) == 0 &&
+                       draw_legacy(other, own.bits, numbers[1]) == 0 &&
+                       draw_legacy(one, NULL, numbers[2]) == 0 &&
+                       draw_legacy(other, NULL, numbers[3]) == 0 &&
+                       memcmp(numbers[0], numbers[1], sizeof numbers[0]) == 0 &&
+                       memcmp(numbers[2], numbers[3], sizeof numbers[0]) == 0;
+        }
+    }
+    legacy_offset = is_alike ? legacy_offset : -1;
+    Py_XDECREF(bit_generator);
+    Py_XDECREF(other);
+    Py_XDECREF(one);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 /* Find NumPy's types, once. Returns 0, or -1 with an exception. */
 static int
 numpy_begin(void)
@@ -336,7 +472,8 @@ numpy_begin(void)
     release_name = PyUnicode_InternFromString("release");
     is_ready = mt19937_type != NULL && bit_generator_name != NULL && legacy_name != NULL &&
                capsule_name != NULL && lock_name != NULL && acquire_name != NULL &&
-               release_name != NULL && check_type(pcg64_type) == 0 && check_type(mt19937_type) == 0;
+               release_name != NULL && check_type(pcg64_type) == 0 &&
+               check_type(mt19937_type) == 0 && find_legacy() == 0;
     return is_ready ? 0 : -1;
 }
 
@@ -358,14 +495,18 @@ take_lock(PyObject *lock)
     return is_taken;
 }
 
-/* Take one. 0: it is; 1: a nest cannot draw from it; -1 with an exception. */
-static int
-take(PyObject *object, Generator *one)
+/*
+ * Take one: its lock, where it has one, and where its state lies. 0; 1: this cannot be; -1 with an
+ * exception. Those of NumPy's types are known from `generators_begin` on.
+ */
+int
+generator_take(PyObject *object, Generator *one)
 {
+    memset(one, 0, sizeof *one);
     if (python_type != NULL && Py_IS_TYPE(object, python_type)) {
         return note_python(object, one);
     }
-    bool is_legacy = legacy_type != NULL && Py_IS_TYPE(object, legacy_type);
+    bool is_legacy = legacy_offset >= 0 && Py_IS_TYPE(object, legacy_type);
     if (!is_legacy && !(generator_type != NULL && Py_IS_TYPE(object, generator_type))) {
         return 1;
     }
@@ -373,6 +514,9 @@ take(PyObject *object, Generator *one)
         PyObject_GetAttr(object, is_legacy ? legacy_name : bit_generator_name);
     bitgen_t *bits = bit_generator == NULL ? NULL : bits_of(bit_generator);
     int failed = bits == NULL ? -1 : !note_state(bit_generator, bits, one);
+    if (!failed && is_legacy) {
+        note_legacy(object, one);
+    }
     PyObject *lock = failed ? NULL : PyObject_GetAttr(bit_generator, lock_name);
     if (!failed) {
         int taken = lock == NULL ? -1 : take_lock(lock);
@@ -409,7 +553,7 @@ generators_take(const Nest *nest, PyObject *const *objects, Generator *generator
     memset(generators, 0, sizeof(Generator) * (size_t)nest->generators);
     for (int i = 0; failed == 0 && count < nest->generators; i++) {
         if (nest->slot[i].kind == SLOT_GENERATOR) {
-            failed = take(objects[i], &generators[count]);
+            failed = generator_take(objects[i], &generators[count]);
             share(generators, count++);
         }
     }
@@ -417,6 +561,24 @@ generators_take(const Nest *nest, PyObject *const *objects, Generator *generator
         generators_give(nest, generators);
     }
     return failed;
+}
+
+/* Release its lock. An exception stays set. */
+void
+generator_give(Generator *one)
+{
+    if (one->lock == NULL) {
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *done = PyObject_CallMethodNoArgs(one->lock, release_name);
+    if (done == NULL) {
+        PyErr_WriteUnraisable(one->lock);
+    }
+    Py_XDECREF(done);
+    Py_CLEAR(one->lock);
+    PyErr_Restore(type, value, traceback);
 }
 
 /* Release the locks. */
@@ -432,15 +594,7 @@ generators_give(const Nest *nest, Generator *generators)
         if (generators[i].object != NULL) {
             write_next(&generators[i]);
         }
-        if (generators[i].lock == NULL) {
-            continue;
-        }
-        PyObject *done = PyObject_CallMethodNoArgs(generators[i].lock, release_name);
-        if (done == NULL) {
-            PyErr_WriteUnraisable(generators[i].lock);
-        }
-        Py_XDECREF(done);
-        Py_CLEAR(generators[i].lock);
+        generator_give(&generators[i]);
     }
     PyErr_Restore(type, value, traceback);
 }

@@ -205,6 +205,9 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"draws", (void *)nest_draws},
                  {"below", (void *)nest_below},
                  {"gauss", (void *)nest_gauss},
+                 {"legacy_gauss", (void *)nest_legacy_gauss},
+                 {"legacy_normal", (void *)nest_legacy_normal},
+                 {"legacy_exponential", (void *)nest_legacy_exponential},
 #define NAMED(NAME) {"python." #NAME, (void *)python_##NAME},
                  PYTHON_FUNCTIONS(NAMED)
 #undef NAMED

@@ -58,6 +58,7 @@ typedef struct {
 
 extern PyTypeObject *program_type;
 int program_begin(PyObject *module);
+int drawing_begin(PyObject *module);
 PyObject *program_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 
 /* operators.c: NULL where there is no operator of this name. */

@@ -299,6 +299,7 @@ extern PyMethodDef threads_methods[];
 extern PyMethodDef llvm_methods[];
 extern PyMethodDef object_methods[];
 extern PyMethodDef chosen_methods[];
+extern PyMethodDef window_methods[];
 extern PyMethodDef small_methods[];
 
 /* error_state.c */
