@@ -10,7 +10,7 @@ from typing import Any
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.nests.positions import joins
-from ufuse.frame_hook.nests.values import Item, Kind, NumberKind, RowOf
+from ufuse.frame_hook.nests.values import EntryOf, Item, Kind, NumberKind, RowOf
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
 HIDDEN = (RESULT, LOST)
@@ -39,7 +39,7 @@ class Tries:
     where others are none, is in doubt. By the program's names for them: `dynamic` are ints from outside
     that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
     NumPy's numbers, whichever. `members`: slots of locals that it does not bind, which are items of lists of objects.
-    `grown`: where it makes lists that it appends to, with what they get. `gives_lists`: it gives some back.
+    `grown`: where it makes lists, dicts and sets that grow, with what they get. `gives_lists`: it gives some back.
     """
 
     widened: frozenset[str] | None = None
@@ -49,7 +49,7 @@ class Tries:
     fields: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()
     members: frozenset[int] = frozenset()
-    grown: frozenset[tuple[str, frozenset[NumberKind | RowOf]]] = frozenset()
+    grown: frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf]]] = frozenset()
     gives_lists: bool = False
 
 

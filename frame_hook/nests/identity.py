@@ -42,7 +42,10 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 SMALL_INTS = range(-5, 257)  # there is one object of each
-MAKE_INTS = frozenset(("+", "-", "*", "+=", "-=", "*="))  # others may give an operand as it is
+MAKE_INTS = frozenset(("+", "-", "*", "//", "&", "|", "^"))  # others may give an operand as it is
+DIGIT = range(
+    1, 1 << 30
+)  # of CPython's ints: what is left behind a division by one is a new object
 ARRAYS = Array, Part, Lazy
 OF_MATH = frozenset(one for one in vars(math).values() if callable(one))
 
@@ -117,8 +120,10 @@ def _left(reader: Reader, item: Item, slot: int) -> Item:
 def turned(reader: Reader, kind: TurnKind, item: Item) -> Item:
     """What a loop gives in a turn: numbers of ranges and elements of arrays are made then."""
     match kind:
-        case Whole() | Viewed():
+        case Whole():
             return made(item)
+        case Viewed(view):
+            return made(item) if _is_array(reader, view.holder) else item
         case Elements(holder):
             return made(item) if _is_array(reader, holder) else item
         case Grid(holder=holder) if holder is not None or kind.view is not None:
@@ -148,7 +153,7 @@ def note_result(reader: Reader, instruction: Instruction, before: list[Item]) ->
     if name == "BINARY_SUBSCR" or operator == "[]":
         is_new = isinstance(before[-2], ARRAYS)
     elif operator:
-        is_new = one.type.is_real or one.type.numpy or operator in MAKE_INTS
+        is_new = one.type.is_real or one.type.numpy or _makes_int(operator.rstrip("="), before)
     elif name == "CALL":
         pair = before[-count - 2 : len(before) - count]
         function = next(item for item in pair if not isinstance(item, Empty))
@@ -157,6 +162,15 @@ def note_result(reader: Reader, instruction: Instruction, before: list[Item]) ->
         is_new = name == "UNARY_NEGATIVE"
     if is_new:
         reader.stack[-1] = made(one)
+
+
+def _makes_int(operator: str, before: list[Item]) -> bool:
+    """Whether an operation of two ints gives neither of them."""
+    left, right = before[-2:]
+    if operator == "%":
+        is_digit = isinstance(right, Known) and type(right.value) is int and right.value in DIGIT
+        return is_digit or (isinstance(left, Number) and left.is_new)
+    return operator in MAKE_INTS
 
 
 def _makes(function: Item, arguments: list[Item], one: Number) -> bool:

@@ -34,6 +34,7 @@ from ufuse.frame_hook.nests import (
     keeping,
     leaving,
     lists,
+    made_dicts,
     object_lists,
     unrolling,
     views,
@@ -826,7 +827,7 @@ class Reader(Holders):
         """`iter(item)`."""
         if isinstance(item, Entries):
             item = fields.called_method(self, item, "keys", [])
-        item = fields.members(item)
+        item = made_dicts.gone_over(self, fields.members(item))
         if isinstance(item, Known) and type(item.value) is str:
             item = Items(tuple(map(Known, item.value)))
         name = f"{self.frame.function.prefix}turn@{self.at.position}"

@@ -423,6 +423,8 @@ class Method:
         | Listed
         | MadeList
         | MadeRows
+        | NewDict
+        | MadeDict
     )
     name: str
 
@@ -490,6 +492,49 @@ class MadeRows:
     flat: MadeList
     width: int | None
     has_tuples: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EntryOf:
+    """What a dict or a set gets: the kind of a key, and of what that leads to; None: nothing, it is a set."""
+
+    key: NumberKind
+    value: NumberKind | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewDict:
+    """A dict or set that the nest makes, in which nothing is; `site`: where it is made.
+
+    `factory`: what a missing key leads to, where it is a `defaultdict`.
+    """
+
+    site: str
+    factory: NumberKind | None = None
+    is_set: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MadeDict:
+    """A dict or set of whole numbers as keys that the nest makes, as temporaries; of a set there are no `values`.
+
+    See `made_dicts.py`; `site` and `factory` are as of `NewDict`.
+    """
+
+    keys: TemporaryKind
+    index: TemporaryKind
+    values: TemporaryKind | None
+    entry: EntryOf
+    site: str
+    factory: NumberKind | None
+
+
+@dataclass(frozen=True, slots=True)
+class DictView:
+    """`keys`, `values` or `items` of such a dict, to be gone over."""
+
+    of: MadeDict | NewDict
+    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -720,7 +765,7 @@ Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
     | ListPart | MadeList | MadeRows | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView
     | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf
-    | MadeFunction | Generated | MapOf | Lazily | Vectorized
+    | MadeFunction | Generated | MapOf | Lazily | Vectorized | NewDict | MadeDict | DictView
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -748,6 +793,8 @@ Kind = (
     | ListedKind
     | MadeList
     | MadeRows
+    | NewDict
+    | MadeDict
     | Text
     | CharacterKind
     | Method  # of what is none of the nest's

@@ -1,0 +1,201 @@
+/*
+ * Tables of whole numbers as keys: dicts and sets that a nest makes. The keys lie one behind
+ * another, in the order in which they came, and what they lead to in a column beside them. An index
+ * says where a key lies: open addressing, each place the number of a key and one more, or zero. It
+ * is brought up to date when it is asked, as other code takes all keys away.
+ */
+#include "nest/item_objects.h"
+
+/* Words of an index: how many keys are in it, and the bits of how many places it has; 0: none. */
+enum { INDEXED, BITS };
+
+enum { FEWEST_BITS = 4, MOST_BITS = 31 };
+
+/* What a whole call gives; `CONTAINERS` of graph/nest.py are in this order. */
+enum { A_SET = 1, A_DICT, OF_INTS, OF_FLOATS };
+
+static PyObject *defaultdict;
+
+/* Where the search for a key begins. */
+static inline uint64_t
+first_place(int64_t key, int64_t bits)
+{
+    uint64_t mixed = (uint64_t)key ^ ((uint64_t)key >> 32);
+    return (mixed * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - bits);
+}
+
+/* The place in an index where a key is, or where it has to be. */
+static inline int32_t *
+place_of(const int64_t *keys, const NestMemory *index, int64_t key)
+{
+    uint64_t mask = (UINT64_C(1) << index->length[BITS]) - 1;
+    int32_t *places = (int32_t *)index->data;
+    uint64_t at = first_place(key, index->length[BITS]);
+    while (places[at] != 0 && keys[places[at] - 1] != key) {
+        at = (at + 1) & mask;
+    }
+    return &places[at];
+}
+
+/* Have an index be of the first keys, with room for one more. False: there is no memory. */
+static bool
+index_renew(const int64_t *keys, int64_t count, NestMemory *index)
+{
+    int64_t bits = index->length[BITS] < FEWEST_BITS || index->length[INDEXED] > count
+                       ? FEWEST_BITS
+                       : index->length[BITS];
+    while (bits < MOST_BITS && ((int64_t)1 << bits) < 2 * (count + 1)) {
+        bits++;
+    }
+    if (bits == MOST_BITS || nest_grow(index, (int64_t)sizeof(int32_t) << bits) < 0) {
+        return false;
+    }
+    memset(index->data, 0, sizeof(int32_t) << bits);
+    index->length[BITS] = bits;
+    for (int64_t i = 0; i < count; i++) {
+        *place_of(keys, index, keys[i]) = (int32_t)(i + 1);
+    }
+    index->length[INDEXED] = count;
+    return true;
+}
+
+/* Whether an index is of all keys, and has room for one more. */
+static inline bool
+index_fits(const NestMemory *index, int64_t count)
+{
+    return index->length[INDEXED] == count && 2 * (count + 1) <= (int64_t)1 << index->length[BITS];
+}
+
+/* What machine code calls for the place of a key: -1: there is none such, -2: there is no memory.
+ */
+int64_t
+nest_find(const int64_t *keys, int64_t count, NestMemory *index, int64_t key)
+{
+    if (!index_fits(index, count) && !index_renew(keys, count, index)) {
+        return -2;
+    }
+    return *place_of(keys, index, key) - 1;
+}
+
+/*
+ * What machine code calls for the place of a key, which gets one behind all others where there is
+ * none such: then a zero goes into the column, unless that is NULL, behind as many elements as
+ * there are keys, and one more. -1: there is no memory.
+ */
+int64_t
+nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, int64_t itemsize, int64_t count,
+           int64_t key)
+{
+    if (!index_fits(index, count) && !index_renew((int64_t *)keys->data, count, index)) {
+        return -1;
+    }
+    int32_t *place = place_of((int64_t *)keys->data, index, key);
+    if (*place != 0) {
+        return *place - 1;
+    }
+    int64_t bytes = (count + 1) * (int64_t)sizeof key, values = (count + 2) * itemsize;
+    if ((bytes > keys->capacity && nest_extend(keys, bytes) < 0) ||
+        (column != NULL && values > column->capacity && nest_extend(column, values) < 0)) {
+        return -1;
+    }
+    ((int64_t *)keys->data)[count] = key;
+    if (column != NULL) {
+        memset(column->data + values - itemsize, 0, (size_t)itemsize);
+    }
+    *place = (int32_t)(count + 1);
+    index->length[INDEXED] = count + 1;
+    return count;
+}
+
+/* Whether a whole call can give what a slot says of keys. */
+bool
+keys_fit(const NestSlot *slot)
+{
+    bool known = slot->container >= A_SET && slot->container <= OF_FLOATS;
+    return known && slot->item == SLOT_INT &&
+           (slot->value == SLOT_ARRAY) == (slot->container == A_SET);
+}
+
+/* An empty container of a kind: a new object, or NULL with an exception. */
+static PyObject *
+empty(int container)
+{
+    if (container == A_SET) {
+        return PySet_New(NULL);
+    }
+    if (container == A_DICT) {
+        return PyDict_New();
+    }
+    PyObject *factory = (PyObject *)(container == OF_INTS ? &PyLong_Type : &PyFloat_Type);
+    return PyObject_CallOneArg(defaultdict, factory);
+}
+
+/* Put a key into a container, and what it leads to. -1 with an exception: there is no memory. */
+static int
+put(const Nest *nest, const NestSlot *slot, PyObject *container, PyObject *key, int64_t values,
+    int64_t place)
+{
+    if (slot->container == A_SET) {
+        return PySet_Add(container, key);
+    }
+    PyObject *value = number_in(slot->value, slot->numpy_value, nest->temporary[values].type,
+                                nest->memory[values].data, place + 1);
+    int status = value == NULL ? -1 : PyDict_SetItem(container, key, value);
+    Py_XDECREF(value);
+    return status;
+}
+
+/* Whether there is a temporary of a kind of numbers that holds what it says, and enough. */
+static bool
+holds(const Nest *nest, int64_t temporary, SlotKind kind, int64_t least)
+{
+    if (temporary < 0 || temporary >= nest->temporaries ||
+        nest->temporary[temporary].type != item_number(kind, true)->type) {
+        return false;
+    }
+    const NestMemory *memory = &nest->memory[temporary];
+    return memory->length[0] >= least &&
+           memory->length[0] <= memory->capacity / nest->temporary[temporary].itemsize;
+}
+
+/*
+ * A new set or dict of the keys in the temporary whose number the first cell has, and of what they
+ * lead to in that of the second: of numbers, so no code of the program runs. NULL: there is no
+ * memory, with an exception, or no such temporary.
+ */
+PyObject *
+keys_given(const Nest *nest, const NestSlot *slot, const Register *cells)
+{
+    int64_t keys = cells[0].whole - nest->arrays;
+    int64_t values = slot->container == A_SET ? 0 : cells[1].whole - nest->arrays;
+    if (!holds(nest, keys, SLOT_INT, 0) ||
+        (slot->container != A_SET &&
+         !holds(nest, values, slot->value, nest->memory[keys].length[0] + 1))) {
+        return NULL;
+    }
+    int collects = PyGC_Disable();
+    PyObject *found = empty(slot->container);
+    for (int64_t i = 0; found != NULL && i < nest->memory[keys].length[0]; i++) {
+        PyObject *key = number_in(slot->item, slot->numpy, NPY_LONG, nest->memory[keys].data, i);
+        if (key == NULL || put(nest, slot, found, key, values, i) < 0) {
+            Py_CLEAR(found);
+        }
+        Py_XDECREF(key);
+    }
+    if (collects) {
+        PyGC_Enable();
+    }
+    return found;
+}
+
+/* Returns 0, or -1 with an exception. */
+int
+keys_begin(void)
+{
+    PyObject *collections = PyImport_ImportModule("_collections");
+    if (collections != NULL) {
+        defaultdict = PyObject_GetAttrString(collections, "defaultdict");
+        Py_DECREF(collections);
+    }
+    return defaultdict == NULL ? -1 : 0;
+}
