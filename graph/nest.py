@@ -386,7 +386,9 @@ class ResultSlot:
     which is made of such an array; `is_numpy`: these are scalars of NumPy.
 
     A `container` is of such an array's elements, as keys: one of CONTAINERS. What they lead to are numbers of the kind
-    `values`, in the array whose number `name.values` is, behind an element that is none.
+    `values`, in the array whose number `name.values` is, behind an element that is none. Where there is an `origin`, a
+    list that the nest is given, keys are items of that: `name.places` is the number of the array of their places, -1 of
+    a new object, behind an element that is none.
     """
 
     name: str
@@ -396,6 +398,7 @@ class ResultSlot:
     container: str = ""
     values: str = ""
     has_numpy_values: bool = False
+    origin: str = ""
 
     @property
     def is_array(self) -> bool:
@@ -436,7 +439,7 @@ Slot = (
 # What a whole call gives of keys; of the last two the function that makes a value where a key is missing.
 CONTAINERS = ("set", "dict", "defaultdict.int", "defaultdict.float")
 INDEX = np.dtype(np.int32)  # of the elements of an index to keys
-MOST_COLUMNS = 1  # beside keys
+MOST_COLUMNS = 2  # beside keys; the second one is of int64
 OBJECTS = "objects"  # what the items of a list are
 ARRAYS = "arrays"  # what they have as an attribute
 MARKS = "marks"  # where that is a new one
@@ -512,6 +515,8 @@ class Nest:
                 yield from _cells_of_array(slot.name, is_viewed="view" in slot.kinds)
                 if slot.values:
                     yield Variable(f"{slot.name}.values", I64)
+                if slot.origin:
+                    yield Variable(f"{slot.name}.places", I64)
             elif isinstance(slot, ResultSlot):
                 yield Variable(f"{slot.name}.kind", I64)
                 for kind in slot.kinds:
@@ -639,6 +644,8 @@ def _described(slot: Slot) -> str:
             items = f" as {slot.container or 'list'} of {whose} {slot.items}" if slot.items else ""
             if slot.values:
                 items += f" to {'numpy' if slot.has_numpy_values else 'python'} {slot.values}"
+            if slot.origin:
+                items += f" from {name_text(slot.origin)}"
             return f"{name}: {' or '.join(slot.kinds)}{items}, given back"
         case GeneratorSlot():
             return (

@@ -235,11 +235,11 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             columns = tuple((one.array - own, one.kind, one.is_numpy) for one in slot.columns)
             return "grown", slot.has_tuples, slot.is_read, columns
         case ResultSlot():
-            return ("result", slot.kinds, *_items(slot))
+            return ("result", slot.kinds, *_items(slot, nest))
     return (slot.kind,)
 
 
-def _items(slot: ResultSlot) -> tuple[Any, ...]:
+def _items(slot: ResultSlot, nest: Nest) -> tuple[Any, ...]:
     """What a list or other container holds that a whole call gives."""
     if not slot.items:
         return ()
@@ -247,7 +247,8 @@ def _items(slot: ResultSlot) -> tuple[Any, ...]:
     if not slot.container:
         return items
     place = CONTAINERS.index(slot.container) + 1  # as C numbers them
-    return (*items, place, slot.values, slot.has_numpy_values)
+    origin = nest.place(ArraySlot, slot.origin) if slot.origin else -1
+    return (*items, place, slot.values, slot.has_numpy_values, origin)
 
 
 def _kind(slot: ArraySlot) -> str:

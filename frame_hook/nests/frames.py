@@ -10,7 +10,7 @@ from typing import Any
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.nests.positions import joins
-from ufuse.frame_hook.nests.values import EntryOf, Item, Kind, NumberKind, RowOf
+from ufuse.frame_hook.nests.values import EntryOf, Item, Kind, Listing, NumberKind, RowOf
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
 HIDDEN = (RESULT, LOST)
@@ -110,6 +110,7 @@ class Version:
     stack: tuple[Kind, ...]
     caller: Version | None
     unique: frozenset[int] = frozenset()  # of locals, as of `Frame`
+    listed: frozenset[tuple[int, Listing]] = frozenset()  # the same
 
     @property
     def place(self) -> tuple[str, int]:
@@ -131,7 +132,8 @@ def attributes_in(slots: dict[int, Kind]) -> dict[int, Kind]:
 class Frame:
     """A function being read: its locals and its stack as they are, and attributes, see `fields.py`.
 
-    `unique`: slots of locals whose objects nothing else has, see `identity.py`.
+    `unique`: slots of locals whose objects nothing else has; `listed`: of those that are items of a list, of which the
+    loop that has given them still stands at the next one. See `identity.py`.
     """
 
     function: Function
@@ -139,3 +141,4 @@ class Frame:
     stack: list[Item]
     caller: Version | None = None
     unique: set[int] = field(default_factory=set)
+    listed: dict[int, Listing] = field(default_factory=dict)

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ufuse.frame_hook.code.instructions import Instruction
 from ufuse.frame_hook.nests import conversions, either, elementwise, identity, made_lists
 from ufuse.frame_hook.nests.made_lists import GrowError
@@ -81,7 +83,12 @@ def begin(
         reader.out.alloc(reader.array(values), one)
         nothing = reader.out.constant(type_, _zero(entry.value))
         reader.out.store(reader.array(values), zero, nothing)
-    return MadeDict(keys, index, values, entry, site, factory)
+    places = None
+    if entry.origin is not None:
+        places = reader.memory.array(reader, np.dtype(np.int64), ((False, 0),))
+        reader.out.alloc(reader.array(places), one)
+        reader.out.store(reader.array(places), zero, zero)
+    return MadeDict(keys, index, values, places, entry, site, factory)
 
 
 def _zero(kind: NumberKind) -> bool | int | float:
@@ -234,17 +241,34 @@ def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """The place of a key, which gets one; a doubt where it is new, and a loop goes over the keys."""
     one = _key(reader, key)
     if one.type != owner.entry.key:
-        raise GrowError(owner.site, EntryOf(one.type, owner.entry.value))
-    if reader.tries.gives_lists and not identity.take(reader, key):
-        reader.shared_lists.add(owner.keys)
+        raise GrowError(owner.site, replace(owner.entry, key=one.type))
+    origin = _origin(reader, owner, key)
     elementwise.settle(reader)
     before = reader.length(owner.keys, 0).value
-    columns = () if owner.values is None else (reader.array(owner.values),)
+    columns = tuple(reader.array(one) for one in (owner.values, owner.places) if one is not None)
     numbers = reader.array(owner.keys), reader.array(owner.index)
     place = reader.out.enter(*numbers, columns, one.value)
+    is_new = reader.out.op("ieq", I1, place, before)
+    if owner.places is not None:
+        behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
+        known = reader.out.op("load", I64, behind, attributes=(reader.array(owner.places),))
+        known = reader.out.op("select", I64, is_new, origin, known)
+        reader.out.store(reader.array(owner.places), behind, known)
     if _is_gone_over(reader, owner):
-        reader.out.doubt_if(reader.out.op("ieq", I1, place, before))
+        reader.out.doubt_if(is_new)
     return place
+
+
+def _origin(reader: Reader, owner: MadeDict, key: Item) -> Value:
+    """Which item of a list a key is, -1 where it is an object that nothing else has; notes where it is neither."""
+    if reader.tries.gives_lists and not identity.take(reader, key):
+        listed = identity.listing(reader, key)
+        if listed is not None and owner.entry.origin is None:
+            raise GrowError(owner.site, replace(owner.entry, origin=listed[1]))
+        if listed is not None and listed[1] == owner.entry.origin:
+            return identity.place_in_list(reader, listed)
+        reader.shared_lists.add(owner.keys)
+    return reader.out.constant(I64, -1)
 
 
 def _is_gone_over(reader: Reader, owner: MadeDict) -> bool:
@@ -269,7 +293,7 @@ def _number(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) ->
     """A number for a key, as it is put into a dict."""
     one = made_lists.number_of(reader, item)
     entry = EntryOf(_key(reader, key).type, one.type)
-    if isinstance(owner, NewDict) or owner.entry != entry:
+    if isinstance(owner, NewDict) or (owner.entry.key, owner.entry.value) != (entry.key, one.type):
         raise GrowError(owner.site, entry)
     return one
 
@@ -385,8 +409,8 @@ def described(item: MadeDict) -> str:
     return f"{_container(item)} of {item.entry}"
 
 
-def as_result(item: MadeDict) -> tuple[str, bool, str, str, bool]:
-    """What `ResultSlot` has of it."""
+def as_result(item: MadeDict, origin: str) -> tuple[str, bool, str, str, bool, str]:
+    """What `ResultSlot` has of it; `origin` is the list of which keys are items."""
     key, value = item.entry.key, item.entry.value
     of_value = ("", False) if value is None else (value.kind, value.numpy)
-    return (key.kind, key.numpy, _container(item), *of_value)
+    return (key.kind, key.numpy, _container(item), *of_value, origin)

@@ -6,6 +6,7 @@ more than the items that the list begins with is in doubt.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +67,7 @@ class GrowError(Exception):
         known = dict(grown)
         kinds = known.get(self.site, frozenset()).union(self.kinds)
         if any(isinstance(one, EntryOf) for one in kinds):
+            kinds = _of_origin(kinds)
             if len(kinds) > 1 or known.get(self.site) == kinds:
                 raise NotNativeError("a dict or set gets keys, or values, of several types")
             return frozenset((known | {self.site: kinds}).items())
@@ -81,6 +83,20 @@ class GrowError(Exception):
         if known.get(self.site) == kinds:
             raise NotNativeError(SEVERAL_TYPES)
         return frozenset((known | {self.site: kinds}).items())
+
+
+def _of_origin(
+    kinds: frozenset[NumberKind | RowOf | EntryOf],
+) -> frozenset[NumberKind | RowOf | EntryOf]:
+    """What a dict gets, with the only list of which some of its keys are items."""
+    entries = [one for one in kinds if isinstance(one, EntryOf)]
+    origins = {one.origin for one in entries} - {None}
+    if len(origins) != 1:
+        return kinds
+    (origin,) = origins
+    return frozenset(replace(one, origin=origin) for one in entries).union(
+        one for one in kinds if not isinstance(one, EntryOf)
+    )
 
 
 def new(reader: Reader, kinds: frozenset[NumberKind], site: str) -> MadeList:

@@ -149,11 +149,15 @@ class TurnConstant(ConstantKind):
     turn: str  # the loop's name
 
 
+Listing = tuple[str, ArrayKind]
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A number that is computed; where its type is an `EitherKind`, `tag` says whether it is NumPy's.
 
-    `is_new`: nothing else has the object; `origin`: the slot of the local that it was loaded from. See `identity.py`.
+    `is_new`: nothing else has the object; `origin`: the slot of the local that it was loaded from; `listed`: the loop
+    whose turn has given it, and the list of the program in which it is. See `identity.py`.
     """
 
     type: NumberKind
@@ -161,6 +165,7 @@ class Number:
     tag: Value | None = None
     is_new: bool = field(default=False, compare=False)
     origin: int | None = field(default=None, compare=False)
+    listed: Listing | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.tag is None and isinstance(self.type, EitherKind):
@@ -496,10 +501,14 @@ class MadeRows:
 
 @dataclass(frozen=True, slots=True)
 class EntryOf:
-    """What a dict or a set gets: the kind of a key, and of what that leads to; None: nothing, it is a set."""
+    """What a dict or a set gets: the kind of a key, and of what that leads to; None: nothing, it is a set.
+
+    `origin`: a list of the program of which keys are items, if some are.
+    """
 
     key: NumberKind
     value: NumberKind | None
+    origin: ArrayKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,12 +527,14 @@ class NewDict:
 class MadeDict:
     """A dict or set of whole numbers as keys that the nest makes, as temporaries; of a set there are no `values`.
 
-    See `made_dicts.py`; `site` and `factory` are as of `NewDict`.
+    `places`: which items of a list the keys are, where some are. `site` and `factory` are as of `NewDict`; see
+    `made_dicts.py`.
     """
 
     keys: TemporaryKind
     index: TemporaryKind
     values: TemporaryKind | None
+    places: TemporaryKind | None
     entry: EntryOf
     site: str
     factory: NumberKind | None

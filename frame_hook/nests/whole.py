@@ -36,7 +36,7 @@ from ufuse.frame_hook.nests import (
 )
 from ufuse.frame_hook.nests.choice import READ_AFTER, names_of
 from ufuse.frame_hook.nests.entry import ListsError, NestMaker, guarded, repeated
-from ufuse.frame_hook.nests.finishing import Read
+from ufuse.frame_hook.nests.finishing import Read, text_of
 from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.generators import COMPREHENSION
 from ufuse.frame_hook.nests.generators import NAME as GENERATOR
@@ -487,9 +487,18 @@ class WholeReader(Reader):
             )
         given = {place: one for (place, _), one in self._given_lists.items()}
         return [
-            ResultSlot(_name(place), tuple(kinds), *_items_of(given.get(place)))
+            ResultSlot(_name(place), tuple(kinds), *self._items_of(given.get(place)))
             for place, kinds in enumerate(self._kinds)
         ]
+
+    def _items_of(self, given: MadeList | MadeDict | None) -> tuple[Any, ...]:
+        """What the items of a list, or keys and what they lead to, are, as `ResultSlot` has it."""
+        if given is None:
+            return ("", False)
+        if isinstance(given, MadeList):
+            return (given.type.kind, given.type.numpy)
+        origin = given.entry.origin
+        return made_dicts.as_result(given, "" if origin is None else text_of(self, origin.slot))
 
     def _check_objects(self, leaves: list[Leaf]) -> None:
         """See that numbers that are given are no items of a list that is given, too.
@@ -566,9 +575,10 @@ class WholeReader(Reader):
             kinds[:] = [ARRAY]
             number = out.op("array", I64, attributes=(self.array(leaf.keys),))
             self._given_lists[place, leaf.keys] = leaf
-            if leaf.values is not None:
-                values = out.op("array", I64, attributes=(self.array(leaf.values),))
-                out.set(f"{name}.values", values)
+            for part, holder in (("values", leaf.values), ("places", leaf.places)):
+                if holder is not None:
+                    number_of_part = out.op("array", I64, attributes=(self.array(holder),))
+                    out.set(f"{name}.{part}", number_of_part)
         elif isinstance(leaf, MadeList) or (isinstance(leaf, Array) and not leaf.indices):
             kinds[:] = kinds or [ARRAY]
             number = out.op("array", I64, attributes=(self.array(leaf.holder),))
@@ -580,15 +590,6 @@ class WholeReader(Reader):
             view = views.give_back(self, name, kept)
             number = out.op("view", I64, attributes=(kept.number, view))
         out.set(f"{name}.array", number)
-
-
-def _items_of(given: MadeList | MadeDict | None) -> tuple[Any, ...]:
-    """What the items of a list, or keys and what they lead to, are, as `ResultSlot` has it."""
-    if given is None:
-        return ("", False)
-    if isinstance(given, MadeList):
-        return (given.type.kind, given.type.numpy)
-    return made_dicts.as_result(given)
 
 
 def _has_nan(item: Item) -> bool:

@@ -256,8 +256,10 @@ def _why_not_keys(
     most = 2 if one.op == "find" else 2 + MOST_COLUMNS
     if not 2 <= len({*one.attributes}) == len(arrays) <= most:
         return "keys and what they lead to are in as many temporaries (law 5)"
-    keys, index = (array.dtype for array in arrays[:2] if array is not None)
-    fits = (keys, index) == (np.dtype(np.int64), INDEX) and (given, result) == ((I64,), I64)
+    keys, index, *columns = (array.dtype for array in arrays if array is not None)
+    whole = np.dtype(np.int64)
+    fits = (keys, index) == (whole, INDEX) and (given, result) == ((I64,), I64)
+    fits = fits and all(one == whole for one in columns[1:])
     return None if fits else "keys are not of i64, or their index is of other elements (law 5)"
 
 

@@ -394,6 +394,12 @@ def boxed(
             found = _listed(slot, _bound(nest, slot, cells, arrays))
             if isinstance(slot, ResultSlot) and slot.container:
                 values = arrays[int(cells[f"{slot.name}.values"])][1:] if slot.values else None
+                if slot.origin:
+                    items = objects[nest.place(ArraySlot, slot.origin)]
+                    places = arrays[int(cells[f"{slot.name}.places"])][1:]
+                    found = [
+                        key if at < 0 else items[at] for key, at in zip(found, places, strict=True)
+                    ]
                 found = _contained(slot, found, values)
             outputs.append(found)
         elif isinstance(slot, ResultSlot):

@@ -67,7 +67,7 @@ COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
 GENERATOR = re.compile(r"a generator of (NumPy|Python)'s random numbers")
 GIVEN = re.compile(
     rf"(list|{'|'.join(CONTAINERS)}) of (python|numpy) ({'|'.join(KINDS)})"
-    rf"(?: to (python|numpy) ({'|'.join(KINDS)}))?$"
+    rf"(?: to (python|numpy) ({'|'.join(KINDS)}))?(?: from ({NAME}))?$"
 )
 ITERATOR = re.compile(r"the (range|forwards|backwards|count|product|flat|once) of the loop")
 STATEMENT = re.compile(r"(?:%(\d+) = )?(\w+?)(?:\.(\w+))?(?: (.*))?$")
@@ -185,8 +185,8 @@ def _result(name: str, text: str) -> ResultSlot:
     array, _, items = text.partition(" as ")
     kinds = tuple(array.split(" or "))
     if items and array == "array" and (found := GIVEN.match(items)):
-        container, whose, kind, values_whose, values = found.groups()
-        parts = (values or "", values_whose == "numpy")
+        container, whose, kind, values_whose, values, origin = found.groups()
+        parts = (values or "", values_whose == "numpy", _name(origin or ""))
         known = "" if container == "list" else container
         return ResultSlot(name, kinds, kind, whose == "numpy", known, *parts)
     if kinds in (("array",), ("view",)) or {*kinds} <= KINDS.keys():

@@ -71,7 +71,7 @@ def emit_enter(body: Body, one: Instruction) -> str:
     lengths = {column: body.length(column, 0) for column in columns}
     sizes = [body.numbered[column].dtype.itemsize for column in columns]
     memories = [_word(body, _memory(body, number)) for number in one.attributes]
-    given = ", ".join(f"ptr {memory}" for memory in (*memories, "null")[:3])
+    given = ", ".join(f"ptr {memory}" for memory in (*memories, "null", "null")[:4])
     given += f", i64 {sizes[0] if sizes else 0}, i64 {length}, i64 {key}"
     place = body.call("helper.enter", "i64", given)
     body.go_on_if(body.add(f"icmp sge i64 {place}, 0"))

@@ -1,7 +1,7 @@
 """Dicts and sets of whole numbers that a whole call makes are keys and values in memory of the nest's own."""
 
 # Functions under test are written as users write them.
-# ruff: noqa: ANN001, ANN201, C408, PERF102, PERF402, PERF403, PLC0206
+# ruff: noqa: ANN001, ANN201, B905, C408, PERF102, PERF402, PERF403, PLC0206
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
@@ -262,7 +262,70 @@ def truths(n):
     return found
 
 
+def counted_sometimes(values):
+    counts = {}
+    for i, value in enumerate(values):
+        if i % 3:
+            counts[value] = counts.get(value, 0) + 1
+    return counts
+
+
+def pairs(values, weights):
+    total = defaultdict(float)
+    for value, weight in zip(values, weights):
+        total[value] += weight * 2
+    return total
+
+
+def different_ones(values):
+    found = set()
+    for value in values:
+        if value > 0:
+            found.add(value)
+    return found
+
+
+def with_new_ones(values):
+    found = {}
+    for value in values:
+        if value > 0:
+            found[value] = 1
+        else:
+            found[value - 1] = 2
+    return found
+
+
+def behind_loops(values, others):
+    found = {}
+    for value in values:
+        for other in others:
+            if other == value:
+                found[other * 2] = 1
+                break
+        same = value
+        if value > 0:
+            found[same] = 3
+    return found
+
+
+def backwards(values):
+    found = {}
+    for value in reversed(values):
+        found[value] = True
+    return found
+
+
+def of_a_part(values, n):
+    found = {}
+    for value in values[n:]:
+        found[value] = True
+    return found
+
+
 GIVEN = [
+    *((function, (LISTED,)) for function in (counted, counted_by_default, counted_sometimes, different_ones)),
+    (with_new_ones, (LISTED,)), (counted, ([np.int64(one) for one in LISTED],)),
+    (pairs, (LISTED, W.tolist())), (behind_loops, (LISTED[:20], (X + 1).tolist())), (backwards, (LISTED,)), (of_a_part, (LISTED, 7)),
     (counted, (X,)), (counted_by_default, (X,)), (squares, (300,)), (squares, (0,)), (weighed, (X, W)),
     (weighed, (X, W.tolist())), (remainders, (5000,)), (remainders, (7,)), (truths, (9,)),
 ]  # fmt: skip
@@ -394,7 +457,47 @@ def value_of_a_dict(n):
     return out
 
 
+def of_two_lists(values, others):
+    found = {}
+    for value in values:
+        found[value] = 1
+    for other in others:
+        found[other] = 2
+    return found
+
+
+def the_one_before(values):
+    found = {}
+    before = 5000
+    for value in values:
+        found[before] = 1
+        before = value
+    return found
+
+
+def of_inner_loops(values, others):
+    found = {}
+    other = values[0]
+    for value in values:
+        if value > 0:
+            found[other] = 1
+        for other in others:
+            if other > value:
+                break
+    return found
+
+
+def in_two_dicts(values):
+    first, second = {}, {}
+    for value in values:
+        first[value] = 1
+        second[value] = 2
+    return first, second
+
+
 PLAIN = [
+    (of_two_lists, (LISTED, LISTED[9:])), (the_one_before, (LISTED,)), (of_inner_loops, (LISTED[:9], LISTED[9:])),
+    (in_two_dicts, (LISTED,)),
     (missing, (LISTED, 5)), (missing, (LISTED, LISTED[7])), (grows_as_it_is_gone_over, (9,)), (overflowing, (40,)),
     (keys_of_two_types, (X,)), (values_of_two_types, (9,)), (truths_as_keys, (9,)), (real_keys, (LISTED,)),
     (over_a_set, (80,)), (key_is_given_twice, (20,)), (value_is_given_twice, (20,)), (value_of_a_dict, (20,)),
@@ -409,8 +512,8 @@ def test_what_is_left_to_plain_python(number: int) -> None:
     for _ in range(6):
         with contextlib.suppress(KeyError, RuntimeError):
             compiled(*given)
-    for _ in range(2):
-        check_kept(function, compiled, *given)
+    for _ in range(2):  # native loops make numbers anew
+        check_kept(function, compiled, *given, atoms=bool(hits(compiled)))
 
 
 def test_a_missing_key_raises_after_calls_that_had_it() -> None:

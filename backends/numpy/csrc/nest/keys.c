@@ -77,14 +77,22 @@ nest_find(const int64_t *keys, int64_t count, NestMemory *index, int64_t key)
     return *place_of(keys, index, key) - 1;
 }
 
+/* Whether memory, unless it is NULL, holds so many elements, or does now. */
+static inline bool
+has_room(NestMemory *memory, int64_t count, int64_t itemsize)
+{
+    return memory == NULL || count * itemsize <= memory->capacity ||
+           nest_extend(memory, count * itemsize) == 0;
+}
+
 /*
  * What machine code calls for the place of a key, which gets one behind all others where there is
- * none such: then a zero goes into the column, unless that is NULL, behind as many elements as
- * there are keys, and one more. -1: there is no memory.
+ * none such: then a zero goes into the column and into the words, unless these are NULL, behind as
+ * many elements as there are keys, and one more. -1: there is no memory.
  */
 int64_t
-nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, int64_t itemsize, int64_t count,
-           int64_t key)
+nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, NestMemory *words,
+           int64_t itemsize, int64_t count, int64_t key)
 {
     if (!index_fits(index, count) && !index_renew((int64_t *)keys->data, count, index)) {
         return -1;
@@ -93,14 +101,16 @@ nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, int64_t item
     if (*place != 0) {
         return *place - 1;
     }
-    int64_t bytes = (count + 1) * (int64_t)sizeof key, values = (count + 2) * itemsize;
-    if ((bytes > keys->capacity && nest_extend(keys, bytes) < 0) ||
-        (column != NULL && values > column->capacity && nest_extend(column, values) < 0)) {
+    if (!has_room(keys, count + 1, sizeof key) || !has_room(column, count + 2, itemsize) ||
+        !has_room(words, count + 2, sizeof key)) {
         return -1;
     }
     ((int64_t *)keys->data)[count] = key;
     if (column != NULL) {
-        memset(column->data + values - itemsize, 0, (size_t)itemsize);
+        memset(column->data + (count + 1) * itemsize, 0, (size_t)itemsize);
+    }
+    if (words != NULL) {
+        ((int64_t *)words->data)[count + 1] = 0;
     }
     *place = (int32_t)(count + 1);
     index->length[INDEXED] = count + 1;
@@ -109,9 +119,12 @@ nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, int64_t item
 
 /* Whether a whole call can give what a slot says of keys. */
 bool
-keys_fit(const NestSlot *slot)
+keys_fit(const Nest *nest, const NestSlot *slot)
 {
-    bool known = slot->container >= A_SET && slot->container <= OF_FLOATS;
+    const NestSlot *list = slot->origin < 0 ? NULL : &nest->slot[slot->origin];
+    bool known = slot->container >= A_SET && slot->container <= OF_FLOATS &&
+                 slot->origin < slot - nest->slot &&
+                 (list == NULL || (list->listed && list->axes == 1 && !list->objects));
     return known && slot->item == SLOT_INT &&
            (slot->value == SLOT_ARRAY) == (slot->container == A_SET);
 }
@@ -158,25 +171,46 @@ holds(const Nest *nest, int64_t temporary, SlotKind kind, int64_t least)
            memory->length[0] <= memory->capacity / nest->temporary[temporary].itemsize;
 }
 
+/* The key at a place, which may be an item of a list: a new reference, or NULL, perhaps with an
+ * exception, where it is none. */
+static PyObject *
+key_at(const NestSlot *slot, const NestMemory *keys, const NestMemory *places, PyObject *list,
+       int64_t place)
+{
+    int64_t at = places == NULL ? -1 : ((int64_t *)places->data)[place + 1];
+    if (at < 0) {
+        return number_in(slot->item, slot->numpy, NPY_LONG, keys->data, place);
+    }
+    bool known = at < PySequence_Fast_GET_SIZE(list);
+    return known ? Py_NewRef(PySequence_Fast_GET_ITEM(list, at)) : NULL;
+}
+
 /*
- * A new set or dict of the keys in the temporary whose number the first cell has, and of what they
- * lead to in that of the second: of numbers, so no code of the program runs. NULL: there is no
- * memory, with an exception, or no such temporary.
+ * A new set or dict of the keys in the temporary whose number the first cell has, of what they lead
+ * to in that of the next one, and of which items of a list they are in that of the last: all are
+ * numbers, so no code of the program runs. NULL: there is no memory, perhaps with an exception, or
+ * no such temporary.
  */
 PyObject *
-keys_given(const Nest *nest, const NestSlot *slot, const Register *cells)
+keys_given(const Nest *nest, const NestSlot *slot, PyObject *const *objects, const Register *cells)
 {
+    bool is_set = slot->container == A_SET, has_places = slot->origin >= 0;
     int64_t keys = cells[0].whole - nest->arrays;
-    int64_t values = slot->container == A_SET ? 0 : cells[1].whole - nest->arrays;
-    if (!holds(nest, keys, SLOT_INT, 0) ||
-        (slot->container != A_SET &&
-         !holds(nest, values, slot->value, nest->memory[keys].length[0] + 1))) {
+    int64_t values = is_set ? 0 : cells[1].whole - nest->arrays;
+    int64_t places = has_places ? cells[2 - is_set].whole - nest->arrays : 0;
+    if (!holds(nest, keys, SLOT_INT, 0)) {
+        return NULL;
+    }
+    int64_t count = nest->memory[keys].length[0];
+    if ((!is_set && !holds(nest, values, slot->value, count + 1)) ||
+        (has_places && !holds(nest, places, SLOT_INT, count + 1))) {
         return NULL;
     }
     int collects = PyGC_Disable();
     PyObject *found = empty(slot->container);
-    for (int64_t i = 0; found != NULL && i < nest->memory[keys].length[0]; i++) {
-        PyObject *key = number_in(slot->item, slot->numpy, NPY_LONG, nest->memory[keys].data, i);
+    for (int64_t i = 0; found != NULL && i < count; i++) {
+        PyObject *key = key_at(slot, &nest->memory[keys], has_places ? &nest->memory[places] : NULL,
+                               has_places ? objects[slot->origin] : NULL, i);
         if (key == NULL || put(nest, slot, found, key, values, i) < 0) {
             Py_CLEAR(found);
         }

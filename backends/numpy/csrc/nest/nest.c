@@ -316,7 +316,8 @@ kind_named(PyObject *name)
 
 /* ("result", (a name of a kind of number, …)), or "array" or "view" alone; of a list behind "array"
  * what its items are, and whether they are NumPy's; of keys behind that which container of keys.c
- * they are of, and the same of what they lead to. */
+ * they are of, the same of what they lead to, and the slot of the list that they are from, or -1.
+ */
 static int
 read_result(Nest *self, NestSlot *slot, PyObject *given)
 {
@@ -329,8 +330,9 @@ read_result(Nest *self, NestSlot *slot, PyObject *given)
     enum { ARRAY = Py_ARRAY_LENGTH(kinds) - 2, VIEW };
     PyObject *name, *given_kinds, *item = NULL, *value = NULL;
     int numpy = 0, numpy_value = 0;
-    if (!PyArg_ParseTuple(given, "UO!|UpiUp", &name, &PyTuple_Type, &given_kinds, &item, &numpy,
-                          &slot->container, &value, &numpy_value)) {
+    slot->origin = -1;
+    if (!PyArg_ParseTuple(given, "UO!|UpiUpi", &name, &PyTuple_Type, &given_kinds, &item, &numpy,
+                          &slot->container, &value, &numpy_value, &slot->origin)) {
         return -1;
     }
     slot->item = kind_named(item);
@@ -355,7 +357,7 @@ read_result(Nest *self, NestSlot *slot, PyObject *given)
         slot->one_of[i] = (SlotKind)(SLOT_FLOAT + kind);
     }
     if (slot->container != 0) {
-        known = known && slot->kind == SLOT_RESULT && !slot->viewed && keys_fit(slot);
+        known = known && slot->kind == SLOT_RESULT && !slot->viewed && keys_fit(self, slot);
     }
     if (!known) {
         PyErr_Format(PyExc_ValueError, "no result of a nest: %R", given);

@@ -98,6 +98,7 @@ typedef struct {
     int container;  /* of such: what is made of these elements as keys, as keys.c has it */
     SlotKind value; /* what keys lead to, with `numpy_value`; SLOT_ARRAY: nothing */
     bool numpy_value;
+    int origin;       /* the slot of a list of which keys are items; -1: none are */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
     PyObject
         *nothing;   /* of such a list: a tuple of names of attributes that are None in all items */
@@ -402,10 +403,11 @@ PyObject *own_memory_array(const Nest *nest, int temporary);
 /* keys.c */
 int keys_begin(void);
 int64_t nest_find(const int64_t *keys, int64_t count, NestMemory *index, int64_t key);
-int64_t nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, int64_t itemsize,
-                   int64_t count, int64_t key);
-bool keys_fit(const NestSlot *slot);
-PyObject *keys_given(const Nest *nest, const NestSlot *slot, const Register *cells);
+int64_t nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, NestMemory *words,
+                   int64_t itemsize, int64_t count, int64_t key);
+bool keys_fit(const Nest *nest, const NestSlot *slot);
+PyObject *keys_given(const Nest *nest, const NestSlot *slot, PyObject *const *objects,
+                     const Register *cells);
 
 /* numpy_loops.c */
 int nest_loop_over(const Loop *loop, char **data, const npy_intp *lengths, const npy_intp *steps);

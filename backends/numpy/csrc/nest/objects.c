@@ -61,7 +61,8 @@ slot_cells(const NestSlot *slot)
         return 0;
     }
     if (slot->kind == SLOT_RESULT) {
-        return 1 + slot->viewed * 2 * MOST_LENGTHS + (slot->value != SLOT_ARRAY);
+        return 1 + slot->viewed * 2 * MOST_LENGTHS + (slot->value != SLOT_ARRAY) +
+               (slot->container != 0 && slot->origin >= 0);
     }
     if (slot->kind == SLOT_NUMBER) {
         return 1 + slot->kinds;
@@ -530,7 +531,7 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
         const NestSlot *slot = &nest->slot[i];
         bool is_array = slot->kind == SLOT_ARRAY;
         if (is_array ? slot->rebound : slot->changed) {
-            made[count] = slot->container ? keys_given(nest, slot, &after[cell])
+            made[count] = slot->container ? keys_given(nest, slot, objects, &after[cell])
                           : slot->is_list ? list_given(nest, slot, after[cell].whole)
                           : is_array || slot->kind == SLOT_RESULT
                               ? variable_now(&arrays, &after[cell])
