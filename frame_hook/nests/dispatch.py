@@ -168,7 +168,10 @@ def call(
         raise NotNativeError("it calls what is not known")
     value, out = function.value, reader.out
     if isinstance(value, CALLABLE) and value in made_dicts.MAKERS and not keywords:
-        reader.stack.append(made_dicts.made(reader, value, arguments))
+        if value is set and len(arguments) == 1:
+            idioms.enter_set(reader, arguments[0])
+        else:
+            reader.stack.append(made_dicts.made(reader, value, arguments))
         return
     if value is len and len(arguments) == 1 and isinstance(arguments[0], NewDict | MadeDict):
         reader.stack.append(made_dicts.length(reader, arguments[0]))

@@ -289,6 +289,38 @@ def _build_const_key_map(reader: Reader, count: int) -> None:
     reader.stack.append(made_dicts.with_entries(reader, list(zip(keys.items, values, strict=True))))
 
 
+@reads("BUILD_SET")
+def _build_set(reader: Reader, count: int) -> None:
+    items = reader.stack[len(reader.stack) - count :]
+    del reader.stack[len(reader.stack) - count :]
+    found = made_dicts.begin(reader, is_set=True)
+    for one in items:
+        made_dicts.add(reader, found, one)
+    reader.stack.append(found)
+
+
+@reads("MAP_ADD")
+def _map_add(reader: Reader, depth: int) -> None:
+    """Of a comprehension."""
+    item, key = reader.stack.pop(), reader.stack.pop()
+    made_dicts.store(reader, _grown(reader, depth), key, item)
+
+
+@reads("SET_ADD")
+def _set_add(reader: Reader, depth: int) -> None:
+    """The same of a set."""
+    key = reader.stack.pop()
+    made_dicts.add(reader, _grown(reader, depth), key)
+
+
+def _grown(reader: Reader, depth: int) -> NewDict | MadeDict:
+    """The dict or set that a comprehension makes."""
+    found = reader.on_stack(depth)
+    if not isinstance(found, NewDict | MadeDict):
+        raise NotNativeError("making a dict or set is not compiled yet")
+    return found
+
+
 @reads("LIST_EXTEND")
 def _list_extend(reader: Reader, depth: int) -> None:
     """Of constants: a list of three or more."""
@@ -518,7 +550,7 @@ def _call_named(reader: Reader, count: int, names: tuple[str, ...]) -> None:
     pair = [stack.pop(), stack.pop()]
     functions = [one for one in pair if not isinstance(one, Empty)]
     if count == 0 and isinstance(pair[1], MadeFunction) and not isinstance(pair[0], Empty):
-        if pair[1].code.co_name == generators.COMPREHENSION:
+        if pair[1].code.co_name in generators.COMPREHENSIONS:
             calls.enter_made(reader, pair[1], pair[:1], {})
         else:
             reader.stack.append(generators.make_generator(pair[1], pair[0]))

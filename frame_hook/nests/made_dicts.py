@@ -111,6 +111,10 @@ def made(reader: Reader, function: Any, arguments: Sequence[Item]) -> NewDict | 
         )
         if factory is not None:
             return begin(reader, factory=factory)
+    if function is dict and len(arguments) == 1 and reader.gives_back():
+        (given,) = arguments
+        if isinstance(given, MadeDict) and given.values is not None:
+            return replace(given, factory=None)  # a copy, behind which nobody has the other one
     if arguments or function is defaultdict:
         raise NotNativeError(f"such a {function.__name__} is not compiled yet")
     return begin(reader, is_set=function is set)
@@ -323,8 +327,10 @@ def _set_default(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Ite
     return Number(one.type, chosen)
 
 
-def _add(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Known:
+def add(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Known:
     """`owner.add(key)`."""
+    if not _is_set(owner):
+        raise NotNativeError("it adds to a dict")
     if isinstance(owner, NewDict):
         raise GrowError(owner.site, EntryOf(_key(reader, key).type, None))
     _entered(reader, owner, key)
@@ -345,7 +351,7 @@ def called_method(
     if name == "setdefault" and len(arguments) == 2:
         return _set_default(reader, owner, *arguments)
     if name == "add" and len(arguments) == 1:
-        return _add(reader, owner, arguments[0])
+        return add(reader, owner, arguments[0])
     if name in VIEWS and not arguments:
         return DictView(owner, name)
     raise NotNativeError(f"the method {name} of a dict or set is not compiled so")

@@ -824,6 +824,10 @@ class Reader(Holders):
                 return fields.around(self, register)
         return self.outside.cell(function.called, slot, function.names)
 
+    def gives_back(self) -> bool:
+        """Whether the program gets what the instruction that is being read gives, and this loop does no more."""
+        return False
+
     # Calls ----------------------------------------------------------------------------------------------------
 
     def leave(self, item: Item) -> None:

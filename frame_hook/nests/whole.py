@@ -38,7 +38,7 @@ from ufuse.frame_hook.nests.choice import READ_AFTER, names_of
 from ufuse.frame_hook.nests.entry import ListsError, NestMaker, guarded, repeated
 from ufuse.frame_hook.nests.finishing import Read, text_of
 from ufuse.frame_hook.nests.frames import Tries
-from ufuse.frame_hook.nests.generators import COMPREHENSION
+from ufuse.frame_hook.nests.generators import COMPREHENSIONS
 from ufuse.frame_hook.nests.generators import NAME as GENERATOR
 from ufuse.frame_hook.nests.outermost import ITERATOR, Outermost
 from ufuse.frame_hook.nests.outside import Outside
@@ -140,7 +140,7 @@ def is_needed(function: types.FunctionType) -> bool:
     is_one = (
         makes_lists
         or makes_dicts
-        or bool(inside & {GENERATOR, COMPREHENSION})
+        or bool(inside & {GENERATOR, *COMPREHENSIONS})
         or idioms.has_some(function)
     )
     return is_one and can_be(code)
@@ -454,6 +454,12 @@ class WholeReader(Reader):
         self.next = self.position
         calls.enter(self, self._function, arguments[: code.co_argcount], keywords)
         self.run(self.next)
+
+    def gives_back(self) -> bool:
+        """Whether the call returns what the instruction that is being read gives."""
+        caller, following = self.frame.caller, self.frame.function.table.get(self.next)
+        is_last = following is not None and following.opname == "RETURN_VALUE"
+        return is_last and caller is not None and caller.caller is None
 
     def leave(self, item: Item) -> None:
         """Return from a function; from that of the whole call, give what it returns."""

@@ -202,7 +202,33 @@ def truth(n):
     return times, found[5], found[2]
 
 
+def places_of(values):
+    places = {value: i for i, value in enumerate(values)}
+    total = 0
+    for value in values:
+        total += places[value]
+    return total, len({value % 7 for value in values})
+
+
+def numbers_among(values, n):
+    found, times = set(values), 0
+    for i in range(0, n, 1000):
+        if i in found:
+            times += 1
+    return times, len({1, 2, n, len(found)})
+
+
+def comes_most_often(values):
+    counts = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    best = max(counts, key=counts.get)
+    return best + 0, sum(count > 1 for count in counts.values())
+
+
 INSIDE = [
+    (places_of, (LISTED,)), (places_of, (X,)), (numbers_among, (LISTED, 9000)), (numbers_among, (X, 9000)),
+    (comes_most_often, (LISTED,)), (comes_most_often, (X,)),
     (different, (X,)), (different, (LISTED,)), (repeated, (X,)), (repeated, (LISTED,)), (has_pair, (LISTED, 3000)),
     (has_pair, (LISTED, 1)), (most_weight, (X, W)), (most_weight, (LISTED, W.tolist())), (most_weight, (X, W.tolist())),
     (most_often, (X,)), (collatz, (60,)), (sums_to, (LISTED, 2000)), (read_only_makes_entries, (40,)),
@@ -322,7 +348,25 @@ def of_a_part(values, n):
     return found
 
 
+def copied(values):
+    counts = defaultdict(int)
+    for value in values:
+        counts[value] += 1
+    return dict(counts)
+
+
+def comprehended(values):
+    return {value: i * 1000 for i, value in enumerate(values)}, {value + 1 for value in values}
+
+
+def as_set(values):
+    for _ in range(2):
+        pass
+    return set(values)
+
+
 GIVEN = [
+    (copied, (LISTED,)), (copied, (X,)), (comprehended, (LISTED,)), (as_set, (LISTED,)), (as_set, (X,)),
     *((function, (LISTED,)) for function in (counted, counted_by_default, counted_sometimes, different_ones)),
     (with_new_ones, (LISTED,)), (counted, ([np.int64(one) for one in LISTED],)),
     (pairs, (LISTED, W.tolist())), (behind_loops, (LISTED[:20], (X + 1).tolist())), (backwards, (LISTED,)), (of_a_part, (LISTED, 7)),
