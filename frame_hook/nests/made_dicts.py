@@ -40,7 +40,7 @@ from ufuse.frame_hook.nests.values import (
     Turning,
     ZipOf,
 )
-from ufuse.graph.nest import ELEMENTS, I1, I64, INDEX, Value
+from ufuse.graph.nest import ELEMENTS, I1, I32, I64, INDEX, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -131,17 +131,44 @@ def with_entries(reader: Reader, pairs: Sequence[tuple[Item, Item]]) -> NewDict 
 # What is found ----------------------------------------------------------------------------------------------------
 
 
-def _key(reader: Reader, item: Item) -> Number:
+def _entry(reader: Reader, item: Item, value: NumberKind | None) -> EntryOf:
+    """What a dict gets under a key."""
+    if isinstance(item, Items):
+        return EntryOf(INT, value, is_pair=True)
+    return EntryOf(_whole(reader, item).type, value)
+
+
+def _whole(reader: Reader, item: Item) -> Number:
     one = either.known(conversions.number(reader.out, item))
     if one.type not in (INT, NP_INT):
         raise NotNativeError("a key of a dict or set is no int")
     return one
 
 
+def _key(reader: Reader, item: Item) -> Value:
+    """A key as a table has it: two ints of a tuple lie in one, and are in doubt where they are larger than that."""
+    if not isinstance(item, Items):
+        return _whole(reader, item).value
+    if len(item.items) != 2:
+        raise NotNativeError("a key of a dict or set is no int, and no tuple of two")
+    out = reader.out
+    first, second = (_whole(reader, one).value for one in item.items)
+    for one in (first, second):
+        out.op("to_i32", I32, one)
+    high = out.op("lshift", I64, first, out.constant(I64, 32))
+    return out.op("or", I64, high, out.op("and", I64, second, out.constant(I64, 0xFFFFFFFF)))
+
+
+def _check_key(reader: Reader, owner: MadeDict, item: Item) -> None:
+    if isinstance(item, Items) is not owner.entry.is_pair:
+        raise NotNativeError(SEVERAL_TYPES)
+
+
 def _place(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """The place of a key, or -1."""
+    _check_key(reader, owner, key)
     numbers = reader.array(owner.keys), reader.array(owner.index)
-    return reader.out.op("find", I64, _key(reader, key).value, attributes=numbers)
+    return reader.out.op("find", I64, _key(reader, key), attributes=numbers)
 
 
 def _value_at(reader: Reader, owner: MadeDict, place: Value) -> Number:
@@ -183,9 +210,8 @@ def element(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item | None
         return _value_at(reader, owner, place)
     if _is_stored_at_once(reader, owner):
         return get(reader, owner, key, Known(_zero(owner.factory)))
-    one = _key(reader, key)
     if isinstance(owner, NewDict) or owner.entry.value != owner.factory:
-        raise GrowError(owner.site, EntryOf(one.type, owner.factory))
+        raise GrowError(owner.site, _entry(reader, key, owner.factory))
     return _value_at(reader, owner, _entered(reader, owner, key))
 
 
@@ -243,15 +269,16 @@ def _loaded(one: Instruction) -> tuple[int, ...]:
 
 def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """The place of a key, which gets one; a doubt where it is new, and a loop goes over the keys."""
+    _check_key(reader, owner, key)
+    if (entry := _entry(reader, key, owner.entry.value)).key != owner.entry.key:
+        raise GrowError(owner.site, entry)
     one = _key(reader, key)
-    if one.type != owner.entry.key:
-        raise GrowError(owner.site, replace(owner.entry, key=one.type))
     origin = _origin(reader, owner, key)
     elementwise.settle(reader)
     before = reader.length(owner.keys, 0).value
     columns = tuple(reader.array(one) for one in (owner.values, owner.places) if one is not None)
     numbers = reader.array(owner.keys), reader.array(owner.index)
-    place = reader.out.enter(*numbers, columns, one.value)
+    place = reader.out.enter(*numbers, columns, one)
     is_new = reader.out.op("ieq", I1, place, before)
     if owner.places is not None:
         behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
@@ -265,7 +292,7 @@ def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
 
 def _origin(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """Which item of a list a key is, -1 where it is an object that nothing else has; notes where it is neither."""
-    if reader.tries.gives_lists and not identity.take(reader, key):
+    if not owner.entry.is_pair and reader.tries.gives_lists and not identity.take(reader, key):
         listed = identity.listing(reader, key)
         if listed is not None and owner.entry.origin is None:
             raise GrowError(owner.site, replace(owner.entry, origin=listed[1]))
@@ -296,8 +323,8 @@ def _put(reader: Reader, owner: MadeDict, place: Value, one: Number, item: Item)
 def _number(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> Number:
     """A number for a key, as it is put into a dict."""
     one = made_lists.number_of(reader, item)
-    entry = EntryOf(_key(reader, key).type, one.type)
-    if isinstance(owner, NewDict) or (owner.entry.key, owner.entry.value) != (entry.key, one.type):
+    entry = _entry(reader, key, one.type)
+    if isinstance(owner, NewDict) or replace(owner.entry, origin=None) != entry:
         raise GrowError(owner.site, entry)
     return one
 
@@ -332,7 +359,7 @@ def add(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Known:
     if not _is_set(owner):
         raise NotNativeError("it adds to a dict")
     if isinstance(owner, NewDict):
-        raise GrowError(owner.site, EntryOf(_key(reader, key).type, None))
+        raise GrowError(owner.site, _entry(reader, key, None))
     _entered(reader, owner, key)
     return Known(None)
 
@@ -384,6 +411,8 @@ def gone_over(reader: Reader, item: Item) -> Item:
         raise NotNativeError("it goes over a set")
     if isinstance(item.of, NewDict):
         return Items(())
+    if item.of.entry.is_pair and item.what != "values":
+        raise NotNativeError("it goes over a dict whose keys are tuples")
     keys = MadeList(item.of.keys, item.of.entry.key)
     if item.what == "keys":
         return keys
@@ -411,7 +440,14 @@ def _container(item: MadeDict) -> str:
 
 
 def described(item: MadeDict) -> str:
-    """What a whole call gives, where it gives a dict or set."""
+    """What a whole call gives, where it gives a dict or set.
+
+    Raises:
+        NotNativeError: it has tuples as keys.
+
+    """
+    if item.entry.is_pair:
+        raise NotNativeError("it returns a dict or set whose keys are tuples")
     return f"{_container(item)} of {item.entry}"
 
 

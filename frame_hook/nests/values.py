@@ -503,12 +503,13 @@ class MadeRows:
 class EntryOf:
     """What a dict or a set gets: the kind of a key, and of what that leads to; None: nothing, it is a set.
 
-    `origin`: a list of the program of which keys are items, if some are.
+    `origin`: a list of the program of which keys are items, if some are. `is_pair`: keys are tuples of two ints.
     """
 
     key: NumberKind
     value: NumberKind | None
     origin: ArrayKind | None = None
+    is_pair: bool = False
 
 
 @dataclass(frozen=True, slots=True)

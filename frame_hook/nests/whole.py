@@ -77,6 +77,7 @@ CALLS_BETWEEN = 32  # at most, for each compiled one
 FEWEST_CALLS = 8  # until it is known how long they take, about
 ITEM = 5e-8  # seconds that an item takes in plain Python, at least
 MAKERS = frozenset(("dict", "set", "defaultdict"))
+DISPLAYS = frozenset(("BUILD_MAP", "BUILD_SET", "BUILD_CONST_KEY_MAP"))
 LOOPS = frozenset(
     ("FOR_ITER", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE")
 )
@@ -131,10 +132,9 @@ def is_needed(function: types.FunctionType) -> bool:
     makes_lists = "LIST_APPEND" in opnames or (
         "BUILD_LIST" in opnames and "append" in code.co_names
     )
-    # Dicts of known keys are made of constants in a function without loops, too.
-    makes_dicts = ("BUILD_MAP" in opnames or bool(MAKERS.intersection(code.co_names))) and not (
-        LOOPS.isdisjoint(opnames)
-    )
+    has_dicts = not DISPLAYS.isdisjoint(opnames) or bool(MAKERS.intersection(code.co_names))
+    # Without loops they have known keys.
+    makes_dicts = has_dicts and not LOOPS.isdisjoint(opnames)
     if code.co_varnames[:1] == (".0",):
         return False
     is_one = (

@@ -226,7 +226,32 @@ def comes_most_often(values):
     return best + 0, sum(count > 1 for count in counts.values())
 
 
+def walk(n):
+    x = y = 0
+    seen = {(0, 0)}
+    for i in range(n):
+        step = i * i % 4
+        x += (step == 0) - (step == 1)
+        y += -1 if i % 5 == 2 else i % 2
+        place = x, y
+        if place not in seen:
+            seen.add(place)
+    return len(seen), (x, y) in seen, (n, -1) in seen
+
+
+def remembered_pairs(n):
+    memo = {}
+    for i in range(-1, n):
+        for j in range(n):
+            memo[i, j] = memo.get((i - 1, j - 1), 0) + i * j
+    counts = defaultdict(int)
+    for i in range(n):
+        counts[i % 3, -i % 4] += 1
+    return memo[-1, 0], memo[n - 1, n - 1], len(memo), max(counts.values()), sum(memo.values())
+
+
 INSIDE = [
+    (walk, (60,)), (remembered_pairs, (9,)),
     (places_of, (LISTED,)), (places_of, (X,)), (numbers_among, (LISTED, 9000)), (numbers_among, (X, 9000)),
     (comes_most_often, (LISTED,)), (comes_most_often, (X,)),
     (different, (X,)), (different, (LISTED,)), (repeated, (X,)), (repeated, (LISTED,)), (has_pair, (LISTED, 3000)),
@@ -400,6 +425,16 @@ def test_dicts_and_sets_are_given_back(number: int) -> None:
     assert compiled(*given) is not compiled(*given)
 
 
+def test_dicts_are_as_large_as_plain_pythons() -> None:
+    """They have room for all from the start, and no more than they would have got."""
+    compiled = called(truths, (9,))
+    before = hits(compiled)
+    sizes = [*range(24), 42, 43, 85, 86, 170, 171, 5461, 5462]
+    for n in sizes:
+        assert all_of(compiled(n)) == all_of(truths(n))
+    assert hits(compiled) == before + len(sizes)
+
+
 def test_the_text_of_a_dict_reads_back() -> None:
     """As that of other results."""
     for function, given in GIVEN:
@@ -539,7 +574,40 @@ def in_two_dicts(values):
     return first, second
 
 
+def large_pairs(n):
+    found = set()
+    for i in range(n):
+        found.add((i, 2**31 + i))
+        found.add((i << 32, i))
+    return len(found)
+
+
+def pairs_given_back(n):
+    found = {}
+    for i in range(n):
+        found[i, i + 1] = i
+    return found
+
+
+def over_pairs(n):
+    found, total = {}, 0
+    for i in range(n):
+        found[i, i + 1] = i
+    for i, j in found:
+        total += i * j
+    return total
+
+
+def pairs_and_ints(n):
+    found = set()
+    for i in range(n):
+        found.add(i)
+        found.add((i, 0))
+    return len(found), (1, 2, 3) in found
+
+
 PLAIN = [
+    (large_pairs, (9,)), (pairs_given_back, (9,)), (over_pairs, (9,)), (pairs_and_ints, (9,)),
     (of_two_lists, (LISTED, LISTED[9:])), (the_one_before, (LISTED,)), (of_inner_loops, (LISTED[:9], LISTED[9:])),
     (in_two_dicts, (LISTED,)),
     (missing, (LISTED, 5)), (missing, (LISTED, LISTED[7])), (grows_as_it_is_gone_over, (9,)), (overflowing, (40,)),
