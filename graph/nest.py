@@ -8,11 +8,11 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
    at a doubt too: so the turn in doubt is known. A nest is left at its header, or by an *exit*, in mid-turn: the turn
    counts as done.
-4. Only `store`, `append`, `map`, `reduce`, `matmul`, `take`, `put`, `scan`, `nonzero`, `sort` and `draws` write memory,
-   only through the nest's arrays and temporaries, and they do so in the program's order. A `map` reads everything
-   before it writes anything.
+4. Only `store`, `append`, `enter`, `map`, `reduce`, `matmul`, `take`, `put`, `scan`, `nonzero`, `sort` and `draws`
+   write memory, only through the nest's arrays and temporaries, and they do so in the program's order. A `map` reads
+   everything before it writes anything.
 5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`, and one more element behind
-   each `append`. So what an array variable is,
+   each `append`, or `enter` of what is new. So what an array variable is,
    when it is bound again, is a number of an array.
 """
 
@@ -123,7 +123,7 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "gauss": ((), F64),  # as `random.Random.gauss` does, with a mean of 0 and a deviation of 1
 }
 WRITERS = frozenset(
-    "store append map reduce matmul take put scan nonzero sort draws".split()
+    "store append enter map reduce matmul take put scan nonzero sort draws".split()
 )  # what writes arrays
 MAP_AXES = 6  # at most
 TABLE_AXES = 2  # of a list of lists
@@ -212,6 +212,12 @@ class Instruction:
     inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored; of a complex element
     one of PARTS, the second attribute), `append` (attribute: the number of a temporary of one axis, which gets one more
     element), `dim` (attributes: array, axis; its length), `doubt_if` (a condition).
+
+    Of tables of keys: `find` (attributes: the numbers of two temporaries of one axis, the keys, of which no two are
+    equal, and an index to them, which nothing else uses; input: a key; its place among the keys, or -1), `enter` (one
+    attribute more for each column, a temporary of one axis; input: a key; its place, behind the others where it is
+    new: then it is one of the keys, and each column gets one more element, a zero). Only `alloc` of no element and
+    `enter` change keys.
 
     Of whole arrays: `map` (attribute: a Map; inputs: its lengths, those of each operand, those of its target), `fold`
     (attributes: a name of FOLDS, a View; inputs: its lengths, the view's; `ufunc.reduce` over all axes, a doubt where
@@ -381,12 +387,21 @@ class ResultSlot:
     says `name.kind`: twice its place, and one more for a scalar of NumPy. "array" or "view" stands alone, with the
     variables of an array that is bound again, and that may be a view. `items`: the number that the items of a list are
     which is made of such an array; `is_numpy`: these are scalars of NumPy.
+
+    A `container` is of such an array's elements, as keys: one of CONTAINERS. What they lead to are numbers of the kind
+    `values`, in the array whose number `name.values` is, behind an element that is none. Where there is an `origin`, a
+    list that the nest is given, keys are items of that: `name.places` is the number of the array of their places, -1 of
+    a new object, behind an element that is none.
     """
 
     name: str
     kinds: tuple[str, ...]
     items: str = ""
     is_numpy: bool = False
+    container: str = ""
+    values: str = ""
+    has_numpy_values: bool = False
+    origin: str = ""
 
     @property
     def is_array(self) -> bool:
@@ -424,6 +439,10 @@ class MemberSlot:
 Slot = (
     ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot | ObjectSlot | MemberSlot
 )  # fmt: skip
+# What a whole call gives of keys; of the last two the function that makes a value where a key is missing.
+CONTAINERS = ("set", "dict", "defaultdict.int", "defaultdict.float")
+INDEX = np.dtype(np.int32)  # of the elements of an index to keys
+MOST_COLUMNS = 2  # beside keys; the second one is of int64
 OBJECTS = "objects"  # what the items of a list are
 ARRAYS = "arrays"  # what they have as an attribute
 MARKS = "marks"  # where that is a new one
@@ -497,6 +516,10 @@ class Nest:
                     yield from _cells_of_array(slot.name, is_viewed=slot.is_viewed)
             elif isinstance(slot, ResultSlot) and slot.is_array:
                 yield from _cells_of_array(slot.name, is_viewed="view" in slot.kinds)
+                if slot.values:
+                    yield Variable(f"{slot.name}.values", I64)
+                if slot.origin:
+                    yield Variable(f"{slot.name}.places", I64)
             elif isinstance(slot, ResultSlot):
                 yield Variable(f"{slot.name}.kind", I64)
                 for kind in slot.kinds:
@@ -621,7 +644,11 @@ def _described(slot: Slot) -> str:
             return f"{name}: growing list of {of}, {', '.join(columns)}{read}"
         case ResultSlot():
             whose = "numpy" if slot.is_numpy else "python"
-            items = f" as list of {whose} {slot.items}" if slot.items else ""
+            items = f" as {slot.container or 'list'} of {whose} {slot.items}" if slot.items else ""
+            if slot.values:
+                items += f" to {'numpy' if slot.has_numpy_values else 'python'} {slot.values}"
+            if slot.origin:
+                items += f" from {name_text(slot.origin)}"
             return f"{name}: {' or '.join(slot.kinds)}{items}, given back"
         case GeneratorSlot():
             return (

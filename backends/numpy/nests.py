@@ -20,6 +20,7 @@ from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
 from ufuse.backends.numpy.llvm.nest_reach import written_rows
 from ufuse.graph.nest import (
     ARRAYS,
+    CONTAINERS,
     KINDS,
     MARKS,
     OBJECTS,
@@ -234,8 +235,20 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             columns = tuple((one.array - own, one.kind, one.is_numpy) for one in slot.columns)
             return "grown", slot.has_tuples, slot.is_read, columns
         case ResultSlot():
-            return ("result", slot.kinds, *((slot.items, slot.is_numpy) if slot.items else ()))
+            return ("result", slot.kinds, *_items(slot, nest))
     return (slot.kind,)
+
+
+def _items(slot: ResultSlot, nest: Nest) -> tuple[Any, ...]:
+    """What a list or other container holds that a whole call gives."""
+    if not slot.items:
+        return ()
+    items = slot.items, slot.is_numpy
+    if not slot.container:
+        return items
+    place = CONTAINERS.index(slot.container) + 1  # as C numbers them
+    origin = nest.place(ArraySlot, slot.origin) if slot.origin else -1
+    return (*items, place, slot.values, slot.has_numpy_values, origin)
 
 
 def _kind(slot: ArraySlot) -> str:

@@ -6,7 +6,15 @@ from typing import Any
 
 from ufuse.graph.nest import I64, REALS, Block, End, Instruction, Map, Value, Variable
 
-OF_MEMORY = ("load", "fold", "dot", "position", "draw")  # whose results change with the memory
+OF_MEMORY = (
+    "load",
+    "fold",
+    "dot",
+    "position",
+    "draw",
+    "find",
+    "enter",
+)  # whose results change with the memory
 
 
 class Code:
@@ -101,6 +109,13 @@ class Code:
         """One more element of a temporary."""
         self._instructions.append(Instruction("append", (value,), None, (number,)))
         self._results.pop(("dim", I64, (), (int, number), (int, 0)), None)
+
+    def enter(self, keys: int, index: int, columns: tuple[int, ...], key: Value) -> Value:
+        """The place of a key in a table, behind the others where it is new."""
+        place = self.op("enter", I64, key, attributes=(keys, index, *columns))
+        for number in (keys, *columns):
+            self._results.pop(("dim", I64, (), (int, number), (int, 0)), None)
+        return place
 
     def doubt_if(self, condition: Value) -> None:
         """Leave the rest to plain Python where a condition holds."""

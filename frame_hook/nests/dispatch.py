@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests import (
     idioms,
     iterating,
     lists,
+    made_dicts,
     made_rows,
     object_lists,
     tables,
@@ -43,11 +44,13 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Listed,
+    MadeDict,
     MadeFunction,
     MadeList,
     MadeRows,
     Member,
     Method,
+    NewDict,
     NotNativeError,
     Numbers,
     Objects,
@@ -83,6 +86,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     if isinstance(owner, Table) and name == "append":
         owner = reader.outside.grow(owner)
     if isinstance(owner, Listed | MadeList | MadeRows) and name == "append":
+        return Method(owner, name)
+    if isinstance(owner, NewDict | MadeDict) and made_dicts.has_method(owner, name):
         return Method(owner, name)
     if isinstance(owner, Numbers | OtherList) and name == "append":
         if type(reader.outside.sequences[owner.holder.slot]) is not list:
@@ -129,6 +134,11 @@ def call(
             arguments = [characters.known(reader, one) for one in arguments]
             reader.stack.append(fields.called_method(reader, owner, name, arguments))
             return
+        if isinstance(owner, NewDict | MadeDict) and not keywords:
+            found = made_dicts.called_method(reader, owner, name, arguments)
+            if found is not None:
+                reader.stack.append(found)
+            return
         if isinstance(owner, LISTS) and not keywords:
             reader.stack.append(lists.called_method(reader, owner, name, arguments))
             return
@@ -157,6 +167,16 @@ def call(
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")
     value, out = function.value, reader.out
+    if isinstance(value, CALLABLE) and value in made_dicts.MAKERS and not keywords:
+        if value is set and len(arguments) == 1:
+            idioms.enter_set(reader, arguments[0])
+        else:
+            reader.stack.append(made_dicts.made(reader, value, arguments))
+        return
+    if value is len and len(arguments) == 1 and isinstance(arguments[0], NewDict | MadeDict):
+        reader.stack.append(made_dicts.length(reader, arguments[0]))
+        return
+    arguments = [made_dicts.listed(reader, one) for one in arguments]
     if isinstance(value, CALLABLE) and _is_idiom(reader, value, arguments, keywords):
         return
     if value in GOES_OVER:

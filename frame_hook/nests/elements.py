@@ -12,6 +12,7 @@ from ufuse.frame_hook.nests import (
     fields,
     gathers,
     lists,
+    made_dicts,
     made_lists,
     made_rows,
     object_lists,
@@ -33,9 +34,11 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Listed,
+    MadeDict,
     MadeList,
     MadeRows,
     Member,
+    NewDict,
     NotNativeError,
     Number,
     Numbers,
@@ -180,6 +183,9 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
         return
     if isinstance(container, MadeList):
         made_lists.store(reader, container, key, item)
+        return
+    if isinstance(container, NewDict | MadeDict):
+        made_dicts.store(reader, container, key, item)
         return
     if isinstance(container, Table | Row):
         tables.store(reader, container, key, item)

@@ -150,7 +150,7 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
         elif slot in reader.outside.owners:
             slots.append(_slot_of_attribute(reader, slot))
         elif slot in reader.lists.grown:
-            slots.append(reader.lists.slot(_text(reader, slot), slot, first))
+            slots.append(reader.lists.slot(text_of(reader, slot), slot, first))
         elif isinstance(kind, MemberKind):
             name = object_lists.variable(names[slot])
             slots.append(object_lists.slot_of(reader.outside, name, kind.holder, is_given=True))
@@ -160,7 +160,7 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
             value = reader.given(slot)
             slots.append(
                 ArraySlot(
-                    _text(reader, slot),
+                    text_of(reader, slot),
                     value.dtype,
                     value.ndim,
                     is_written=slot in reader.stored,
@@ -172,7 +172,7 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
             )
         else:
             is_changed = slot in reader.changed or slot in numbers
-            slots.append(NumberSlot(_text(reader, slot), kind.kind, is_changed))
+            slots.append(NumberSlot(text_of(reader, slot), kind.kind, is_changed))
     return slots
 
 
@@ -201,7 +201,7 @@ def _slot_of_attribute(reader: Reader, column: int) -> ArraySlot:
     )  # fmt: skip
 
 
-def _text(reader: Reader, slot: int) -> str:
+def text_of(reader: Reader, slot: int) -> str:
     """What a slot is called."""
     names = reader.own.names
     return names[slot] if slot < len(names) else reader.outside.text(slot)

@@ -10,7 +10,7 @@ from typing import Any
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.nests.positions import joins
-from ufuse.frame_hook.nests.values import Item, Kind, NumberKind, RowOf
+from ufuse.frame_hook.nests.values import EntryOf, Item, Kind, Listing, NumberKind, RowOf
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
 HIDDEN = (RESULT, LOST)
@@ -39,7 +39,7 @@ class Tries:
     where others are none, is in doubt. By the program's names for them: `dynamic` are ints from outside
     that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
     NumPy's numbers, whichever. `members`: slots of locals that it does not bind, which are items of lists of objects.
-    `grown`: where it makes lists that it appends to, with what they get. `gives_lists`: it gives some back.
+    `grown`: where it makes lists, dicts and sets that grow, with what they get. `gives_lists`: it gives some back.
     """
 
     widened: frozenset[str] | None = None
@@ -49,7 +49,7 @@ class Tries:
     fields: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()
     members: frozenset[int] = frozenset()
-    grown: frozenset[tuple[str, frozenset[NumberKind | RowOf]]] = frozenset()
+    grown: frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf]]] = frozenset()
     gives_lists: bool = False
 
 
@@ -110,6 +110,7 @@ class Version:
     stack: tuple[Kind, ...]
     caller: Version | None
     unique: frozenset[int] = frozenset()  # of locals, as of `Frame`
+    listed: frozenset[tuple[int, Listing]] = frozenset()  # the same
 
     @property
     def place(self) -> tuple[str, int]:
@@ -131,7 +132,8 @@ def attributes_in(slots: dict[int, Kind]) -> dict[int, Kind]:
 class Frame:
     """A function being read: its locals and its stack as they are, and attributes, see `fields.py`.
 
-    `unique`: slots of locals whose objects nothing else has, see `identity.py`.
+    `unique`: slots of locals whose objects nothing else has; `listed`: of those that are items of a list, of which the
+    loop that has given them still stands at the next one. See `identity.py`.
     """
 
     function: Function
@@ -139,3 +141,4 @@ class Frame:
     stack: list[Item]
     caller: Version | None = None
     unique: set[int] = field(default_factory=set)
+    listed: dict[int, Listing] = field(default_factory=dict)

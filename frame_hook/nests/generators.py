@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 CLOSURE = 8  # the flag of MAKE_FUNCTION, and the argument of SET_FUNCTION_ATTRIBUTE
 NAME = "<genexpr>"
-COMPREHENSION = "<listcomp>"  # a function of its own up to 3.11
+COMPREHENSIONS = "<listcomp>", "<dictcomp>", "<setcomp>"  # functions of their own up to 3.11
 COMPENSATES_INTS = VERSION >= (3, 14)  # that are added to floats, too
 NOT_MADE = "making a function with defaults is not compiled yet"
 TAKES_NONE = "a generator is compiled only where sum, any, all, min, max or math.prod goes over it"

@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests import (
     identity,
     idioms,
     lists,
+    made_dicts,
     made_rows,
     object_lists,
     reductions,
@@ -42,9 +43,11 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Listed,
+    MadeDict,
     MadeFunction,
     MadeList,
     MadeRows,
+    NewDict,
     NotNativeError,
     Number,
     Part,
@@ -105,8 +108,20 @@ def _copy(reader: Reader, arg: int) -> None:
     if isinstance(reader.stack[-arg], Lazy | Items):  # used twice, computed once
         elementwise.settle(reader)
     item = reader.stack[-arg]
-    reader.stack[-arg] = identity.shared(item)
-    reader.stack.append(item)
+    if not _is_key_of_augmented(reader):  # who reads an item does not keep its key
+        reader.stack[-arg] = identity.shared(item)
+    reader.stack.append(identity.shared(item))
+
+
+def _is_key_of_augmented(reader: Reader) -> bool:
+    """Whether a key is copied to read the item that an augmented assignment sets behind that."""
+    rows = list(reader.frame.function.table.values())
+    at = rows.index(reader.at)
+    before, following = rows[at - 1], rows[at + 1]
+    return (before.opname, before.arg) == ("COPY", 2) and (
+        following.opname == "BINARY_SUBSCR"
+        or (following.opname == "BINARY_OP" and dis._nb_ops[following.arg or 0][1] == "[]")  # type: ignore[attr-defined]
+    )
 
 
 @reads("SWAP")
@@ -177,13 +192,25 @@ def _store_fast_store_fast(reader: Reader, arg: int) -> None:
 def _binary_op(reader: Reader, arg: int) -> None:
     name = dis._nb_ops[arg][1]  # type: ignore[attr-defined]
     right, left = reader.stack.pop(), reader.stack.pop()
-    reader.stack.append(_computed(reader, name, left, right))
+    if name == "[]":
+        _push_element(reader, left, right)
+    else:
+        reader.stack.append(_computed(reader, name, left, right))
+
+
+def _push_element(reader: Reader, container: Item, key: Item) -> None:
+    """Push `container[key]`."""
+    found = (
+        made_dicts.element(reader, container, key)
+        if isinstance(container, NewDict | MadeDict)
+        else elements.element(reader, container, key)
+    )
+    if found is not None:
+        reader.stack.append(found)
 
 
 def _computed(reader: Reader, name: str, left: Item, right: Item) -> Item:
     operator = name.rstrip("=")
-    if name == "[]":
-        return elements.element(reader, left, right)
     if not (elementwise.is_array(left) or elementwise.is_array(right)):
         if complexes.is_complex(left) or complexes.is_complex(right):
             return complexes.binary(reader.out, operator, left, right)
@@ -200,7 +227,7 @@ def _computed(reader: Reader, name: str, left: Item, right: Item) -> Item:
 @reads("BINARY_SUBSCR")
 def _binary_subscr(reader: Reader, _: int) -> None:
     key, container = reader.stack.pop(), reader.stack.pop()
-    reader.stack.append(elements.element(reader, container, key))
+    _push_element(reader, container, key)
 
 
 @reads("BINARY_SLICE")
@@ -242,6 +269,56 @@ def _build_list(reader: Reader, count: int) -> None:
     items = reader.stack.pop()
     assert isinstance(items, Items)
     reader.stack.append(made_rows.begin(reader, items.items))
+
+
+@reads("BUILD_MAP")
+def _build_map(reader: Reader, count: int) -> None:
+    items = reader.stack[len(reader.stack) - 2 * count :]
+    del reader.stack[len(reader.stack) - 2 * count :]
+    pairs = list(zip(items[::2], items[1::2], strict=True))
+    reader.stack.append(made_dicts.with_entries(reader, pairs))
+
+
+@reads("BUILD_CONST_KEY_MAP")
+def _build_const_key_map(reader: Reader, count: int) -> None:
+    """Up to 3.13."""
+    keys = reader.stack.pop()
+    values = reader.stack[len(reader.stack) - count :]
+    del reader.stack[len(reader.stack) - count :]
+    assert isinstance(keys, Items)
+    reader.stack.append(made_dicts.with_entries(reader, list(zip(keys.items, values, strict=True))))
+
+
+@reads("BUILD_SET")
+def _build_set(reader: Reader, count: int) -> None:
+    items = reader.stack[len(reader.stack) - count :]
+    del reader.stack[len(reader.stack) - count :]
+    found = made_dicts.begin(reader, is_set=True)
+    for one in items:
+        made_dicts.add(reader, found, one)
+    reader.stack.append(found)
+
+
+@reads("MAP_ADD")
+def _map_add(reader: Reader, depth: int) -> None:
+    """Of a comprehension."""
+    item, key = reader.stack.pop(), reader.stack.pop()
+    made_dicts.store(reader, _grown(reader, depth), key, item)
+
+
+@reads("SET_ADD")
+def _set_add(reader: Reader, depth: int) -> None:
+    """The same of a set."""
+    key = reader.stack.pop()
+    made_dicts.add(reader, _grown(reader, depth), key)
+
+
+def _grown(reader: Reader, depth: int) -> NewDict | MadeDict:
+    """The dict or set that a comprehension makes."""
+    found = reader.on_stack(depth)
+    if not isinstance(found, NewDict | MadeDict):
+        raise NotNativeError("making a dict or set is not compiled yet")
+    return found
 
 
 @reads("LIST_EXTEND")
@@ -473,7 +550,7 @@ def _call_named(reader: Reader, count: int, names: tuple[str, ...]) -> None:
     pair = [stack.pop(), stack.pop()]
     functions = [one for one in pair if not isinstance(one, Empty)]
     if count == 0 and isinstance(pair[1], MadeFunction) and not isinstance(pair[0], Empty):
-        if pair[1].code.co_name == generators.COMPREHENSION:
+        if pair[1].code.co_name in generators.COMPREHENSIONS:
             calls.enter_made(reader, pair[1], pair[:1], {})
         else:
             reader.stack.append(generators.make_generator(pair[1], pair[0]))
@@ -531,6 +608,10 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
         reader.stack.append(arithmetic.inverse_truth(reader.out, found) if is_inverted else found)
         return
     container = fields.members(container)
+    if isinstance(container, NewDict | MadeDict):
+        found = made_dicts.contains(reader, container, item)
+        _push_truth(reader, found, is_inverted=bool(is_inverted))
+        return
     if isinstance(container, Entries):
         reader.stack.append(Known(fields.contains(container, item) is not bool(is_inverted)))
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import math
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    Listing,
     Method,
     Number,
     Part,
@@ -36,13 +38,17 @@ from ufuse.frame_hook.nests.values import (
     Viewed,
     Whole,
 )
+from ufuse.graph.nest import I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.code.instructions import Instruction
     from ufuse.frame_hook.nests.reader import Reader
 
 SMALL_INTS = range(-5, 257)  # there is one object of each
-MAKE_INTS = frozenset(("+", "-", "*", "+=", "-=", "*="))  # others may give an operand as it is
+MAKE_INTS = frozenset(("+", "-", "*", "//", "&", "|", "^"))  # others may give an operand as it is
+DIGIT = range(
+    1, 1 << 30
+)  # of CPython's ints: what is left behind a division by one is a new object
 ARRAYS = Array, Part, Lazy
 OF_MATH = frozenset(one for one in vars(math).values() if callable(one))
 
@@ -78,13 +84,15 @@ def moved(reader: Reader, item: Item) -> Item:
     if isinstance(item, Items):
         return replace(item, items=tuple(moved(reader, one) for one in item.items))
     if isinstance(item, Number) and not is_one_object(item):
-        return replace(item, is_new=take(reader, item), origin=None)
+        return replace(item, is_new=take(reader, item), origin=None, listed=None)
     return item
 
 
 def made(item: Item) -> Item:
     """A number that is a new object."""
-    return replace(item, is_new=True, origin=None) if isinstance(item, Number) else item
+    return (
+        replace(item, is_new=True, origin=None, listed=None) if isinstance(item, Number) else item
+    )
 
 
 def shared(item: Item) -> Item:
@@ -101,31 +109,78 @@ def loaded(item: Item, slot: int) -> Item:
 
 def store(reader: Reader, slot: int, item: Item) -> None:
     """A local gets another value: what the stack has of it stays what it was."""
-    is_new = takes_number(reader, item)
+    is_new, listed = takes_number(reader, item), listing(reader, item)
     reader.stack[:] = [_left(reader, one, slot) for one in reader.stack]
     reader.frame.unique.discard(slot)
+    reader.frame.listed.pop(slot, None)
     if is_new:
         reader.frame.unique.add(slot)
+    elif listed is not None:
+        reader.frame.listed[slot] = listed
 
 
 def _left(reader: Reader, item: Item, slot: int) -> Item:
     if isinstance(item, Items):
         return replace(item, items=tuple(_left(reader, one, slot) for one in item.items))
-    return moved(reader, item) if isinstance(item, Number) and item.origin == slot else item
+    if not isinstance(item, Number) or item.origin != slot:
+        return item
+    listed = listing(reader, item)
+    one = moved(reader, item)
+    return replace(one, listed=listed) if isinstance(one, Number) else one
 
 
-def turned(reader: Reader, kind: TurnKind, item: Item) -> Item:
+def listing(reader: Reader, item: Item) -> Listing | None:
+    """The list of which a number is an item, and the loop that has given it."""
+    if not isinstance(item, Number):
+        return None
+    return item.listed or reader.frame.listed.get(-1 if item.origin is None else item.origin)
+
+
+def place_in_list(reader: Reader, listed: Listing) -> Value:
+    """The place of such an item."""
+    name, _ = listed
+    following, step = (reader.out.get(f"{name}.{part}", I64) for part in ("next", "step"))
+    return reader.out.op("sub", I64, following, step)
+
+
+def forget_listed(reader: Reader, name: str) -> None:
+    """A loop goes on, or begins anew: no number is the item any more that it has given."""
+    frame = reader.frame
+    frame.listed = {slot: one for slot, one in frame.listed.items() if not _is_of(one, name)}
+
+
+def kept_listed(
+    reader: Reader, slots: Collection[int], name: str
+) -> frozenset[tuple[int, Listing]]:
+    """What of these numbers is still known where a loop, if any, goes on."""
+    listed = reader.frame.listed.items()
+    return frozenset(
+        (slot, one) for slot, one in listed if slot in slots and not (name and _is_of(one, name))
+    )
+
+
+def _is_of(listed: Listing, name: str) -> bool:
+    return listed[0] == name or listed[0].startswith(f"{name}.")
+
+
+def turned(reader: Reader, kind: TurnKind, item: Item, name: str) -> Item:
     """What a loop gives in a turn: numbers of ranges and elements of arrays are made then."""
     match kind:
-        case Whole() | Viewed():
+        case Whole():
             return made(item)
+        case Viewed(view):
+            return made(item) if _is_array(reader, view.holder) else item
         case Elements(holder):
-            return made(item) if _is_array(reader, holder) else item
+            if _is_array(reader, holder):
+                return made(item)
+            if isinstance(item, Number) and isinstance(holder, ArrayKind) and not kind.count:
+                return replace(item, listed=(name, holder))
         case Grid(holder=holder) if holder is not None or kind.view is not None:
             return made(item)
         case Together(parts) if isinstance(item, Items):
             pairs = zip(parts, item.items, strict=True)
-            return replace(item, items=tuple(turned(reader, part, one) for (_, part), one in pairs))
+            items = (turned(reader, one, each, f"{name}.{part}") for (part, one), each in pairs)
+            return replace(item, items=tuple(items))
     return item
 
 
@@ -148,7 +203,7 @@ def note_result(reader: Reader, instruction: Instruction, before: list[Item]) ->
     if name == "BINARY_SUBSCR" or operator == "[]":
         is_new = isinstance(before[-2], ARRAYS)
     elif operator:
-        is_new = one.type.is_real or one.type.numpy or operator in MAKE_INTS
+        is_new = one.type.is_real or one.type.numpy or _makes_int(operator.rstrip("="), before)
     elif name == "CALL":
         pair = before[-count - 2 : len(before) - count]
         function = next(item for item in pair if not isinstance(item, Empty))
@@ -157,6 +212,15 @@ def note_result(reader: Reader, instruction: Instruction, before: list[Item]) ->
         is_new = name == "UNARY_NEGATIVE"
     if is_new:
         reader.stack[-1] = made(one)
+
+
+def _makes_int(operator: str, before: list[Item]) -> bool:
+    """Whether an operation of two ints gives neither of them."""
+    left, right = before[-2:]
+    if operator == "%":
+        is_digit = isinstance(right, Known) and type(right.value) is int and right.value in DIGIT
+        return is_digit or (isinstance(left, Number) and left.is_new)
+    return operator in MAKE_INTS
 
 
 def _makes(function: Item, arguments: list[Item], one: Number) -> bool:

@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests import (
     characters,
     conversions,
     elementwise,
+    made_dicts,
     making,
     views,
 )
@@ -34,10 +35,13 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Listed,
     MadeFunction,
+    MadeList,
     NotNativeError,
     Number,
     NumberKind,
+    Numbers,
     Part,
+    RangeOf,
     Thing,
     Vectorized,
     is_none,
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 VECTORIZED_CALL = np.vectorize.__call__
 MOST_AXES = 3
+OF_SET = Array, Part, Lazy, Numbers, MadeList, RangeOf
 
 
 # What stands in the place of calls ----------------------------------------------------------------------------------
@@ -77,6 +82,12 @@ def _reduced(function: Function, items: Iterator[Any]) -> Any:
     if total is None:
         raise TypeError
     return total
+
+
+def _added(items: Iterator[Any], found: set[Any]) -> set[Any]:
+    for item in items:
+        found.add(item)
+    return found
 
 
 def _greatest(items: Iterator[Any], key: Function) -> Any:
@@ -118,6 +129,13 @@ def has_some(function: types.FunctionType) -> bool:
     values = [space.get(name) for name in code.co_names]
     values += [one.cell_contents for one in function.__closure__ or () if calls.is_filled(one)]
     return any(type(one) is np.vectorize for one in values)
+
+
+def enter_set(reader: Reader, items: Item) -> None:
+    """Read on in what makes `set(items)`, which gets one after another."""
+    if not isinstance(items, OF_SET):
+        raise NotNativeError("such a set is not compiled yet")
+    _enter(reader, _added, reader.iterate(items), made_dicts.begin(reader, is_set=True))
 
 
 def called(

@@ -36,6 +36,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Listed,
     ListedKind,
+    MadeDict,
     MadeFunction,
     MadeList,
     MadeRows,
@@ -43,6 +44,7 @@ from ufuse.frame_hook.nests.values import (
     MemberKind,
     Method,
     MethodKind,
+    NewDict,
     NewKind,
     NotNativeError,
     Number,
@@ -104,6 +106,8 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
         case Vectorized(Known() | MadeFunction()):
             return item
         case Numbers() | Table() | Objects() | OtherList() | MadeList() | MadeRows() | Text():
+            return item
+        case NewDict() | MadeDict() | Method(NewDict() | MadeDict()):
             return item
         case Method(Numbers() | OtherList() | MadeList() | MadeRows() | Entries()):
             return item

@@ -13,6 +13,7 @@ from ufuse.frame_hook.nests import (
     conversions,
     either,
     elementwise,
+    made_dicts,
     made_rows,
     object_lists,
     tables,
@@ -30,8 +31,10 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Listed,
     ListPart,
+    MadeDict,
     MadeList,
     MadeRows,
+    NewDict,
     NotNativeError,
     Number,
     NumberKind,
@@ -243,7 +246,13 @@ def truth(reader: Reader, item: Item) -> Item:
         return Known(True)
     if isinstance(item, Listed):
         return Known(bool(item.items))
-    if isinstance(item, Text):
+    if isinstance(item, NewDict | MadeDict):
+        count = made_dicts.length(reader, item)
+        if isinstance(count, Known):
+            return count
+        assert isinstance(count, Number)
+        length = count.value
+    elif isinstance(item, Text):
         length = reader.length(reader.outside.as_characters(item).holder, 0).value
     elif isinstance(item, MadeRows):
         length = made_rows.length(reader, item).value

@@ -6,6 +6,7 @@ more than the items that the list begins with is in doubt.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from ufuse.frame_hook.nests.values import (
     NP_INT,
     Array,
     Elements,
+    EntryOf,
     Item,
     Items,
     Lazy,
@@ -44,13 +46,13 @@ if TYPE_CHECKING:
 
 SEVERAL_TYPES = "a list gets items of several types"
 MAY_BE_MIXED = frozenset((INT, FLOAT, NP_INT, NP_FLOAT))
-Grown = frozenset[tuple[str, frozenset[NumberKind | RowOf]]]
+Grown = frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf]]]
 
 
 class GrowError(Exception):
-    """The loop is to be read with a list that gets items of some kinds: where that is made, and the kinds."""
+    """The loop is to be read with a list or dict that gets items of some kinds: where that is made, and the kinds."""
 
-    def __init__(self, site: str, *kinds: NumberKind | RowOf) -> None:
+    def __init__(self, site: str, *kinds: NumberKind | RowOf | EntryOf) -> None:
         super().__init__()
         self.site = site
         self.kinds = kinds
@@ -64,8 +66,13 @@ class GrowError(Exception):
         """
         known = dict(grown)
         kinds = known.get(self.site, frozenset()).union(self.kinds)
+        if any(isinstance(one, EntryOf) for one in kinds):
+            kinds = _of_origin(kinds)
+            if len(kinds) > 1 or known.get(self.site) == kinds:
+                raise NotNativeError("a dict or set gets keys, or values, of several types")
+            return frozenset((known | {self.site: kinds}).items())
         rows = [one for one in kinds if isinstance(one, RowOf)]
-        types = {one.type if isinstance(one, RowOf) else one for one in kinds}
+        types = {one.type for one in rows} | {one for one in kinds if isinstance(one, NumberKind)}
         if (rows and len(rows) < len(kinds)) or (len(types) > 1 and not types <= MAY_BE_MIXED):
             raise NotNativeError(SEVERAL_TYPES)
         if rows:
@@ -76,6 +83,20 @@ class GrowError(Exception):
         if known.get(self.site) == kinds:
             raise NotNativeError(SEVERAL_TYPES)
         return frozenset((known | {self.site: kinds}).items())
+
+
+def _of_origin(
+    kinds: frozenset[NumberKind | RowOf | EntryOf],
+) -> frozenset[NumberKind | RowOf | EntryOf]:
+    """What a dict gets, with the only list of which some of its keys are items."""
+    entries = [one for one in kinds if isinstance(one, EntryOf)]
+    origins = {one.origin for one in entries} - {None}
+    if len(origins) != 1:
+        return kinds
+    (origin,) = origins
+    return frozenset(replace(one, origin=origin) for one in entries).union(
+        one for one in kinds if not isinstance(one, EntryOf)
+    )
 
 
 def new(reader: Reader, kinds: frozenset[NumberKind], site: str) -> MadeList:
@@ -237,10 +258,11 @@ def of_array(reader: Reader, item: Item) -> MadeList:
     kind = PYTHONS.get(given.dtype.kind)
     if kind is None:
         raise NotNativeError(f"a list of elements of {given.dtype} is not compiled yet")
-    return _copied(reader, given, kind)
+    return copied_part(reader, given, kind)
 
 
-def _copied(reader: Reader, given: Part, kind: NumberKind) -> MadeList:
+def copied_part(reader: Reader, given: Part, kind: NumberKind) -> MadeList:
+    """A list of the elements of a vector, as numbers of a kind."""
     holder = _memory(reader, kind, given.lengths[0].value)
     elementwise.assign(reader, views.part(reader, Array(holder)), given)
     return MadeList(holder, kind)
@@ -256,13 +278,13 @@ def copied(reader: Reader, item: Item) -> MadeList:
     match item:
         case Array() | Part() | Lazy():
             given = reductions.row(reader, item)
-            return _copied(reader, given, reader.element_kind(given.dtype))
+            return copied_part(reader, given, reader.element_kind(given.dtype))
         case Numbers(holder, kind) | Row(holder, kind):
             indices = (item.index,) if isinstance(item, Row) else ()
-            return _copied(reader, views.part(reader, Array(holder, indices)), kind)
+            return copied_part(reader, views.part(reader, Array(holder, indices)), kind)
         case MadeList():
             given = views.part(reader, Array(settled(item).holder))
-            return _copied(reader, given, item.type)
+            return copied_part(reader, given, item.type)
         case Items(items) | Listed(items) if items:
             numbers = [number_of(reader, one) for one in items]
             if len({one.type for one in numbers}) == 1:

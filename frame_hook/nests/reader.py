@@ -34,6 +34,7 @@ from ufuse.frame_hook.nests import (
     keeping,
     leaving,
     lists,
+    made_dicts,
     object_lists,
     unrolling,
     views,
@@ -358,7 +359,14 @@ class Reader(Holders):
         )
         locals_ = tuple((slot, unrolling.settled(frame.slots[slot], frame.stack)) for slot in kept)
         unique = frozenset(frame.unique.intersection(kept))
-        return Version(function, position, locals_, stack, frame.caller, unique)
+        listed = identity.kept_listed(self, kept, self._going_on(position))
+        return Version(function, position, locals_, stack, frame.caller, unique, listed)
+
+    def _going_on(self, position: int) -> str:
+        """The name of the loop whose header stands at a position; "" where none does."""
+        top = self.stack[-1] if self.stack else None
+        is_header = self.frame.function.table[position].opname == "FOR_ITER"
+        return top.name if is_header and isinstance(top, Turning) else ""
 
     def _kept_on_stack(self, name: str, item: Item) -> Kind:
         kind = keeping.keep(self, name, item)
@@ -400,7 +408,12 @@ class Reader(Holders):
     def resume(self, version: Version) -> None:
         """Go on from a version."""
         self.frame = Frame(
-            version.function, dict(version.locals), [], version.caller, set(version.unique)
+            version.function,
+            dict(version.locals),
+            [],
+            version.caller,
+            set(version.unique),
+            dict(version.listed),
         )
         self.take_stack(version)
 
@@ -658,7 +671,9 @@ class Reader(Holders):
         self.take_stack(version)
         iterating.begin_turn(self, turning, f"{turning.name}.left")
         if self.tries.gives_lists and not isinstance(turning.kind, Mapped | Members):
-            self.stack.append(identity.turned(self, turning.kind, self.stack.pop()))
+            identity.forget_listed(self, turning.name)
+            item = self.stack.pop()
+            self.stack.append(identity.turned(self, turning.kind, item, turning.name))
 
     # Locals ---------------------------------------------------------------------------------------------------
 
@@ -809,6 +824,10 @@ class Reader(Holders):
                 return fields.around(self, register)
         return self.outside.cell(function.called, slot, function.names)
 
+    def gives_back(self) -> bool:
+        """Whether the program gets what the instruction that is being read gives, and this loop does no more."""
+        return False
+
     # Calls ----------------------------------------------------------------------------------------------------
 
     def leave(self, item: Item) -> None:
@@ -826,10 +845,11 @@ class Reader(Holders):
         """`iter(item)`."""
         if isinstance(item, Entries):
             item = fields.called_method(self, item, "keys", [])
-        item = fields.members(item)
+        item = made_dicts.gone_over(self, fields.members(item))
         if isinstance(item, Known) and type(item.value) is str:
             item = Items(tuple(map(Known, item.value)))
         name = f"{self.frame.function.prefix}turn@{self.at.position}"
+        identity.forget_listed(self, name)
         return unrolling.unrolled(self, item, name) or iterating.iterate(self, item, name)
 
 

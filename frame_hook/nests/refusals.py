@@ -110,8 +110,6 @@ PLACE = re.compile(r", in line \d+( of .*\(\))?$")
 # fmt: off
 WORDS = {
     "BUILD_LIST":        "making a list",
-    "BUILD_MAP":         "making a dict",
-    "BUILD_SET":         "making a set",
     "BUILD_STRING":      "making a string",
     "CALL_FUNCTION_EX":  "a call with *arguments",
     "DICT_MERGE":        "a call with **keywords",
@@ -119,7 +117,6 @@ WORDS = {
     "LOAD_ASSERTION_ERROR": "an assertion",
     "LOAD_FAST_AND_CLEAR": "a comprehension in a loop",
     "MAKE_FUNCTION":     "making a function",
-    "MAP_ADD":           "making a dict",
     "RAISE_VARARGS":     "raising an exception",
     "STORE_DEREF":       "assigning to a variable that an inner function uses",
     "STORE_NAME":        "code of a module or class",

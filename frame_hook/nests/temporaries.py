@@ -191,6 +191,8 @@ def _renumbered(
             return replace(one, op="const", attributes=(arrays + list(bound).index(number),))
         case "load" | "store" | "append" | "dim" | "alloc", (number, *rest):
             attributes = (new[number], *rest)
+        case "find" | "enter", numbers:
+            attributes = tuple(new[number] for number in numbers)
         case (
             "fold" | "dot" | "reduce" | "matmul" | "take" | "put" | "position"
             | "scan" | "nonzero" | "sort" | "draws", given,

@@ -149,11 +149,15 @@ class TurnConstant(ConstantKind):
     turn: str  # the loop's name
 
 
+Listing = tuple[str, ArrayKind]
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A number that is computed; where its type is an `EitherKind`, `tag` says whether it is NumPy's.
 
-    `is_new`: nothing else has the object; `origin`: the slot of the local that it was loaded from. See `identity.py`.
+    `is_new`: nothing else has the object; `origin`: the slot of the local that it was loaded from; `listed`: the loop
+    whose turn has given it, and the list of the program in which it is. See `identity.py`.
     """
 
     type: NumberKind
@@ -161,6 +165,7 @@ class Number:
     tag: Value | None = None
     is_new: bool = field(default=False, compare=False)
     origin: int | None = field(default=None, compare=False)
+    listed: Listing | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.tag is None and isinstance(self.type, EitherKind):
@@ -423,6 +428,8 @@ class Method:
         | Listed
         | MadeList
         | MadeRows
+        | NewDict
+        | MadeDict
     )
     name: str
 
@@ -490,6 +497,56 @@ class MadeRows:
     flat: MadeList
     width: int | None
     has_tuples: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EntryOf:
+    """What a dict or a set gets: the kind of a key, and of what that leads to; None: nothing, it is a set.
+
+    `origin`: a list of the program of which keys are items, if some are. `is_pair`: keys are tuples of two ints.
+    """
+
+    key: NumberKind
+    value: NumberKind | None
+    origin: ArrayKind | None = None
+    is_pair: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewDict:
+    """A dict or set that the nest makes, in which nothing is; `site`: where it is made.
+
+    `factory`: what a missing key leads to, where it is a `defaultdict`.
+    """
+
+    site: str
+    factory: NumberKind | None = None
+    is_set: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MadeDict:
+    """A dict or set of whole numbers as keys that the nest makes, as temporaries; of a set there are no `values`.
+
+    `places`: which items of a list the keys are, where some are. `site` and `factory` are as of `NewDict`; see
+    `made_dicts.py`.
+    """
+
+    keys: TemporaryKind
+    index: TemporaryKind
+    values: TemporaryKind | None
+    places: TemporaryKind | None
+    entry: EntryOf
+    site: str
+    factory: NumberKind | None
+
+
+@dataclass(frozen=True, slots=True)
+class DictView:
+    """`keys`, `values` or `items` of such a dict, to be gone over."""
+
+    of: MadeDict | NewDict
+    what: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -720,7 +777,7 @@ Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
     | ListPart | MadeList | MadeRows | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView
     | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf
-    | MadeFunction | Generated | MapOf | Lazily | Vectorized
+    | MadeFunction | Generated | MapOf | Lazily | Vectorized | NewDict | MadeDict | DictView
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -748,6 +805,8 @@ Kind = (
     | ListedKind
     | MadeList
     | MadeRows
+    | NewDict
+    | MadeDict
     | Text
     | CharacterKind
     | Method  # of what is none of the nest's

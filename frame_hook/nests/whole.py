@@ -30,14 +30,15 @@ from ufuse.frame_hook.nests import (
     identity,
     idioms,
     keeping,
+    made_dicts,
     made_lists,
     views,
 )
 from ufuse.frame_hook.nests.choice import READ_AFTER, names_of
 from ufuse.frame_hook.nests.entry import ListsError, NestMaker, guarded, repeated
-from ufuse.frame_hook.nests.finishing import Read
+from ufuse.frame_hook.nests.finishing import Read, text_of
 from ufuse.frame_hook.nests.frames import Tries
-from ufuse.frame_hook.nests.generators import COMPREHENSION
+from ufuse.frame_hook.nests.generators import COMPREHENSIONS
 from ufuse.frame_hook.nests.generators import NAME as GENERATOR
 from ufuse.frame_hook.nests.outermost import ITERATOR, Outermost
 from ufuse.frame_hook.nests.outside import Outside
@@ -50,10 +51,10 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    MadeDict,
     MadeList,
     NotNativeError,
     Number,
-    NumberKind,
     Part,
     TemporaryKind,
     Whole,
@@ -75,6 +76,11 @@ WAY = 2e-4  # seconds that the thread which makes it is then given
 CALLS_BETWEEN = 32  # at most, for each compiled one
 FEWEST_CALLS = 8  # until it is known how long they take, about
 ITEM = 5e-8  # seconds that an item takes in plain Python, at least
+MAKERS = frozenset(("dict", "set", "defaultdict"))
+DISPLAYS = frozenset(("BUILD_MAP", "BUILD_SET", "BUILD_CONST_KEY_MAP"))
+LOOPS = frozenset(
+    ("FOR_ITER", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE")
+)
 LOADS = frozenset(("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"))
 SHORT = 5e-6  # seconds: a call that takes less gains little, if its generators are long in none
 VARYING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
@@ -98,7 +104,7 @@ class Placed:
 
 
 Form = Given | Placed | ConstantKind | tuple[Any, ...]  # of what a call gives
-Leaf = Number | Array | Part | MadeList
+Leaf = Number | Array | Part | MadeList | MadeDict
 
 
 def put_off(cache: Any, *, measures: bool) -> None:
@@ -117,8 +123,8 @@ def ask_soon(cache: Any) -> None:
 def is_needed(function: types.FunctionType) -> bool:
     """Whether a function does what only whole calls have native code for, and nothing that no nest can do.
 
-    It goes over generator expressions, has functions called for each item, or makes lists of numbers, of which the
-    objects are never made then.
+    It goes over generator expressions, has functions called for each item, or makes lists, dicts or sets of numbers, of
+    which the objects are never made then.
     """
     code = function.__code__
     inside = {one.co_name for one in code.co_consts if isinstance(one, types.CodeType)}
@@ -126,9 +132,17 @@ def is_needed(function: types.FunctionType) -> bool:
     makes_lists = "LIST_APPEND" in opnames or (
         "BUILD_LIST" in opnames and "append" in code.co_names
     )
+    has_dicts = not DISPLAYS.isdisjoint(opnames) or bool(MAKERS.intersection(code.co_names))
+    # Without loops they have known keys.
+    makes_dicts = has_dicts and not LOOPS.isdisjoint(opnames)
     if code.co_varnames[:1] == (".0",):
         return False
-    is_one = makes_lists or bool(inside & {GENERATOR, COMPREHENSION}) or idioms.has_some(function)
+    is_one = (
+        makes_lists
+        or makes_dicts
+        or bool(inside & {GENERATOR, *COMPREHENSIONS})
+        or idioms.has_some(function)
+    )
     return is_one and can_be(code)
 
 
@@ -421,7 +435,7 @@ class WholeReader(Reader):
         self.form: Form | None = None
         self._kinds: list[list[str]] = []  # of each result
         self._given_lists: dict[
-            tuple[int, TemporaryKind], MadeList
+            tuple[int, TemporaryKind], MadeList | MadeDict
         ] = {}  # by their places among these
 
     def _begin_members(self) -> None:
@@ -440,6 +454,12 @@ class WholeReader(Reader):
         self.next = self.position
         calls.enter(self, self._function, arguments[: code.co_argcount], keywords)
         self.run(self.next)
+
+    def gives_back(self) -> bool:
+        """Whether the call returns what the instruction that is being read gives."""
+        caller, following = self.frame.caller, self.frame.function.table.get(self.next)
+        is_last = following is not None and following.opname == "RETURN_VALUE"
+        return is_last and caller is not None and caller.caller is None
 
     def leave(self, item: Item) -> None:
         """Return from a function; from that of the whole call, give what it returns."""
@@ -468,12 +488,23 @@ class WholeReader(Reader):
     def results(self) -> list[Slot]:
         """The slots of what the call gives."""
         if not self.shared_lists.isdisjoint(holder for _, holder in self._given_lists):
-            raise NotNativeError("it returns a list with numbers that something else may have, too")
-        items = {place: one.type for (place, _), one in self._given_lists.items()}
+            raise NotNativeError(
+                "it returns a list or dict with numbers that something else may have, too"
+            )
+        given = {place: one for (place, _), one in self._given_lists.items()}
         return [
-            ResultSlot(_name(place), tuple(kinds), *_item_kind(items.get(place)))
+            ResultSlot(_name(place), tuple(kinds), *self._items_of(given.get(place)))
             for place, kinds in enumerate(self._kinds)
         ]
+
+    def _items_of(self, given: MadeList | MadeDict | None) -> tuple[Any, ...]:
+        """What the items of a list, or keys and what they lead to, are, as `ResultSlot` has it."""
+        if given is None:
+            return ("", False)
+        if isinstance(given, MadeList):
+            return (given.type.kind, given.type.numpy)
+        origin = given.entry.origin
+        return made_dicts.as_result(given, "" if origin is None else text_of(self, origin.slot))
 
     def _check_objects(self, leaves: list[Leaf]) -> None:
         """See that numbers that are given are no items of a list that is given, too.
@@ -482,7 +513,7 @@ class WholeReader(Reader):
             NotNativeError: they may be.
 
         """
-        if any(isinstance(one, MadeList) for one in leaves):
+        if any(isinstance(one, MadeList | MadeDict) for one in leaves):
             numbers = [one for one in leaves if isinstance(one, Number)]
             if not all(identity.take(self, one) for one in numbers):
                 raise NotNativeError("it returns a number that a list may have, too")
@@ -494,6 +525,9 @@ class WholeReader(Reader):
                 return Given(register)
             case Items(items):
                 return tuple(self._form(one, leaves) for one in items)
+            case Known(value) if identity.is_one_object(item):
+                leaves.append(conversions.number(self.out, item))
+                return Placed(len(leaves) - 1, "number")
             case Known(value) if kind_of(value) is not None:
                 return self._form(conversions.number(self.out, item), leaves)
             case Known():
@@ -513,7 +547,11 @@ class WholeReader(Reader):
                     raise ListsError
                 made_lists.settled(item)
                 return _place(item, leaves, f"list of {item.type}")
-        raise NotNativeError("it returns what is no number, array or list of numbers")
+            case MadeDict():
+                if not self.tries.gives_lists:
+                    raise ListsError
+                return _place(item, leaves, made_dicts.described(item))
+        raise NotNativeError("it returns what is no number, array, or list or dict of numbers")
 
     def _argument(self, item: Number) -> int | None:
         """The slot of the argument that a number is; None for others."""
@@ -539,7 +577,15 @@ class WholeReader(Reader):
             out.set(f"{name}.{kind}", leaf.value)
             out.set(f"{name}.kind", out.op("add", I64, first, whose))
             return
-        if isinstance(leaf, MadeList) or (isinstance(leaf, Array) and not leaf.indices):
+        if isinstance(leaf, MadeDict):
+            kinds[:] = [ARRAY]
+            number = out.op("array", I64, attributes=(self.array(leaf.keys),))
+            self._given_lists[place, leaf.keys] = leaf
+            for part, holder in (("values", leaf.values), ("places", leaf.places)):
+                if holder is not None:
+                    number_of_part = out.op("array", I64, attributes=(self.array(holder),))
+                    out.set(f"{name}.{part}", number_of_part)
+        elif isinstance(leaf, MadeList) or (isinstance(leaf, Array) and not leaf.indices):
             kinds[:] = kinds or [ARRAY]
             number = out.op("array", I64, attributes=(self.array(leaf.holder),))
             if isinstance(leaf, MadeList):
@@ -550,11 +596,6 @@ class WholeReader(Reader):
             view = views.give_back(self, name, kept)
             number = out.op("view", I64, attributes=(kept.number, view))
         out.set(f"{name}.array", number)
-
-
-def _item_kind(kind: NumberKind | None) -> tuple[str, bool]:
-    """What the items of a list are, as `ResultSlot` has it."""
-    return ("", False) if kind is None else (kind.kind, kind.numpy)
 
 
 def _has_nan(item: Item) -> bool:
@@ -586,6 +627,8 @@ def _are_one(one: Leaf, other: Leaf) -> bool | None:
         return True
     if isinstance(one, MadeList) and isinstance(other, MadeList):
         return one.holder == other.holder
+    if isinstance(one, MadeDict) and isinstance(other, MadeDict):
+        return one.keys == other.keys
     if isinstance(one, Part) and isinstance(other, Part):
         return one.bound is not None and one.bound == other.bound
     if isinstance(one, Array) and isinstance(other, Array) and one.indices and other.indices:

@@ -17,10 +17,12 @@ from ufuse.graph.nest import (
     FOLDS,
     I1,
     I64,
+    INDEX,
     INTEGERS,
     KINDS,
     MAP_AXES,
     MARKS,
+    MOST_COLUMNS,
     OBJECTS,
     PARTS,
     POSITIONS,
@@ -240,6 +242,25 @@ def _why_not_access(
     if (given, result) != wanted:
         return f"{array.name} has {array.ndim} axes and elements of {element} (law 5)"
     return _why_not_written(nest, number) if one.op != "load" else None
+
+
+def _why_not_keys(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    arrays = [
+        nest.numbered[number] if len(nest.arrays) <= number < len(nest.numbered) else None
+        for number in one.attributes
+    ]
+    if any(array is None or array.ndim != 1 for array in arrays):
+        return "keys are in no temporary of one axis (law 5)"
+    most = 2 if one.op == "find" else 2 + MOST_COLUMNS
+    if not 2 <= len({*one.attributes}) == len(arrays) <= most:
+        return "keys and what they lead to are in as many temporaries (law 5)"
+    keys, index, *columns = (array.dtype for array in arrays if array is not None)
+    whole = np.dtype(np.int64)
+    fits = (keys, index) == (whole, INDEX) and (given, result) == ((I64,), I64)
+    fits = fits and all(one == whole for one in columns[1:])
+    return None if fits else "keys are not of i64, or their index is of other elements (law 5)"
 
 
 def _why_not_written(nest: Nest, number: int) -> str | None:
@@ -492,6 +513,8 @@ RULES: dict[str, Rule] = {
     "dim":      _why_not_access,
     "alloc":    _why_not_access,
     "append":   _why_not_access,
+    "find":     _why_not_keys,
+    "enter":    _why_not_keys,
     "map":      _why_not_map,
     "fold":     _why_not_fold,
     "reduce":   _why_not_reduce,

@@ -8,6 +8,7 @@ import math
 import operator
 import random
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -390,7 +391,17 @@ def boxed(
         if (isinstance(slot, ArraySlot) and slot.is_rebound) or (
             isinstance(slot, ResultSlot) and slot.is_array
         ):
-            outputs.append(_listed(slot, _bound(nest, slot, cells, arrays)))
+            found = _listed(slot, _bound(nest, slot, cells, arrays))
+            if isinstance(slot, ResultSlot) and slot.container:
+                values = arrays[int(cells[f"{slot.name}.values"])][1:] if slot.values else None
+                if slot.origin:
+                    items = objects[nest.place(ArraySlot, slot.origin)]
+                    places = arrays[int(cells[f"{slot.name}.places"])][1:]
+                    found = [
+                        key if at < 0 else items[at] for key, at in zip(found, places, strict=True)
+                    ]
+                found = _contained(slot, found, values)
+            outputs.append(found)
         elif isinstance(slot, ResultSlot):
             place, is_numpy = divmod(int(cells[f"{slot.name}.kind"]), 2)
             kind = slot.kinds[place]
@@ -429,6 +440,17 @@ def _listed(slot: ArraySlot | ResultSlot, array: np.ndarray) -> Any:
     if not isinstance(slot, ResultSlot) or not slot.items:
         return array
     return list(array) if slot.is_numpy else array.tolist()
+
+
+def _contained(slot: ResultSlot, keys: list[Any], values: np.ndarray | None) -> Any:
+    """What a whole call gives of keys."""
+    if values is None:
+        return set(keys)
+    items = list(values) if slot.has_numpy_values else values.tolist()
+    name, _, factory = slot.container.partition(".")
+    made = {"int": int, "float": float}.get(factory)
+    pairs = zip(keys, items, strict=True)
+    return defaultdict(made, pairs) if name == "defaultdict" else dict(pairs)
 
 
 def _bound(
@@ -608,6 +630,8 @@ def _computed(
             added = np.array(inputs, arrays[number].dtype)
             arrays[number] = np.concatenate((arrays[number], added))
             return None
+        case "find" | "enter":
+            return _found(one, inputs[0], arrays)
         case "dim":
             return arrays[one.attributes[0]].shape[one.attributes[1]]
         case "doubt_if":
@@ -615,6 +639,19 @@ def _computed(
                 raise DoubtError
             return None
     return _kept(one, RULES[one.op, one.inputs[0].type](*inputs))
+
+
+def _found(one: Instruction, key: int, arrays: list[np.ndarray]) -> int:
+    """The place of a key, which may get one."""
+    keys, _, *columns = one.attributes
+    places = np.flatnonzero(arrays[keys] == key)
+    if len(places):
+        return int(places[0])
+    if one.op == "find":
+        return -1
+    for number, added in ((keys, key), *((column, 0) for column in columns)):
+        arrays[number] = np.append(arrays[number], np.array(added, arrays[number].dtype))
+    return len(arrays[keys]) - 1
 
 
 def _elements(one: Instruction, arrays: list[np.ndarray]) -> np.ndarray:

@@ -87,6 +87,10 @@ class _Listing:
                 return f"{self._name(one.attributes[0])}[{', '.join(index)}] = {value}"
             case "append":
                 return f"{self._name(one.attributes[0])}.append({_bare(inputs[0])})"
+            case "find":
+                return f"{self._name(one.attributes[0])}.find({_bare(inputs[0])})"
+            case "enter":
+                return f"{self._name(one.attributes[0])}.enter({_bare(inputs[0])})"
             case "alloc":
                 return f"{self._name(one.attributes[0])} = empty({', '.join(map(_bare, inputs))})"
             case "select":

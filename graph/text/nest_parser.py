@@ -12,6 +12,7 @@ import numpy as np
 
 from ufuse.graph.nest import (
     ARRAYS,
+    CONTAINERS,
     KINDS,
     MARKS,
     OBJECTS,
@@ -64,6 +65,10 @@ GROWING = re.compile(
 )
 COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
 GENERATOR = re.compile(r"a generator of (NumPy|Python)'s random numbers")
+GIVEN = re.compile(
+    rf"(list|{'|'.join(CONTAINERS)}) of (python|numpy) ({'|'.join(KINDS)})"
+    rf"(?: to (python|numpy) ({'|'.join(KINDS)}))?(?: from ({NAME}))?$"
+)
 ITERATOR = re.compile(r"the (range|forwards|backwards|count|product|flat|once) of the loop")
 STATEMENT = re.compile(r"(?:%(\d+) = )?(\w+?)(?:\.(\w+))?(?: (.*))?$")
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.@<>])|inf\b)|nan\(\w+\)"
@@ -177,10 +182,13 @@ def _columns(text: str) -> Iterator[Column]:
 
 
 def _result(name: str, text: str) -> ResultSlot:
-    array, _, items = text.partition(" as list of ")
+    array, _, items = text.partition(" as ")
     kinds = tuple(array.split(" or "))
-    if items and array == "array" and items.split(" ")[-1] in KINDS:
-        return ResultSlot(name, kinds, items.split(" ")[-1], items.startswith("numpy "))
+    if items and array == "array" and (found := GIVEN.match(items)):
+        container, whose, kind, values_whose, values, origin = found.groups()
+        parts = (values or "", values_whose == "numpy", _name(origin or ""))
+        known = "" if container == "list" else container
+        return ResultSlot(name, kinds, kind, whose == "numpy", known, *parts)
     if kinds in (("array",), ("view",)) or {*kinds} <= KINDS.keys():
         return ResultSlot(name, kinds)
     raise TextError(f"not a result of a nest: {text!r}")

@@ -81,6 +81,10 @@ class Known:
             parts = ("data", *(f"length{axis}" for axis in range(len(one.inputs))))
             for part in parts:
                 self.variables.pop(own_variable(one.attributes[0], part), None)
+        elif one.op == "enter":
+            for number in one.attributes:
+                for part in ("data", "length0"):
+                    self.variables.pop(own_variable(number, part), None)
 
 
 def own_variable(number: int, part: str) -> str:

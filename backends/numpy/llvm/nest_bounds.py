@@ -37,8 +37,10 @@ def _bound(one: Instruction, inputs: Sequence[int | None], last: int | None) -> 
     match one.op, inputs:
         case "const", _:
             return int(one.attributes[0])
-        case (("abs" | "dim" | "widen"), _):
+        case (("abs" | "dim" | "widen" | "enter"), _):
             return 0
+        case "find", _:
+            return -1
         case [str(op), [int(low)]] if op.startswith("to_"):
             return low
         case [str(op), [_]] if op.startswith("to_") and one.inputs[0].type.startswith("u"):

@@ -25,7 +25,7 @@ from ufuse.backends.numpy.llvm.nest_folds import (
     emit_sort,
 )
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
-from ufuse.backends.numpy.llvm.nest_lists import emit_append
+from ufuse.backends.numpy.llvm.nest_lists import emit_append, emit_enter, emit_find
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
 from ufuse.backends.numpy.llvm.nest_share import emit_share
 from ufuse.graph.nest import (
@@ -500,6 +500,8 @@ RULES: dict[str, Rule] = {
     "dot":     emit_dot,
     "alloc":   emit_alloc,
     "append":  emit_append,
+    "find":    emit_find,
+    "enter":   emit_enter,
 }
 OF_REALS: dict[str, Rule] = {
     "add":  _real("fadd"),

@@ -54,6 +54,37 @@ def _grow(body: Body, number: int, size: str) -> None:
     body.lines += [f"store ptr {data}, ptr {place}", f"br label %{following}", f"{following}:"]
 
 
+def emit_find(body: Body, one: Instruction) -> str:
+    """Append the place of a key among those of a table."""
+    keys, index = one.attributes
+    given = f"ptr {body.data(keys)}, i64 {body.length(keys, 0)}, ptr {_word(body, _memory(body, index))}"
+    key = body.operand(one.inputs[0])
+    place = body.call("helper.find", "i64", f"{given}, i64 {key}")
+    body.go_on_if(body.add(f"icmp sge i64 {place}, -1"))
+    return place
+
+
+def emit_enter(body: Body, one: Instruction) -> str:
+    """Append the place of a key in a table, which gets it where it is new."""
+    keys, _, *columns = one.attributes
+    length, key = body.length(keys, 0), body.operand(one.inputs[0])
+    lengths = {column: body.length(column, 0) for column in columns}
+    sizes = [body.numbered[column].dtype.itemsize for column in columns]
+    memories = [_word(body, _memory(body, number)) for number in one.attributes]
+    given = ", ".join(f"ptr {memory}" for memory in (*memories, "null", "null")[:4])
+    given += f", i64 {sizes[0] if sizes else 0}, i64 {length}, i64 {key}"
+    place = body.call("helper.enter", "i64", given)
+    body.go_on_if(body.add(f"icmp sge i64 {place}, 0"))
+    body.known.forget(one)
+    added = body.add(f"zext i1 {body.add(f'icmp eq i64 {place}, {length}')} to i64")
+    for number in _columns(one):
+        before = lengths.get(number, length)
+        body.keep_own(number, "length0", "i64", body.add(f"add nsw i64 {before}, {added}"))
+        memory = _word(body, _memory(body, number))
+        body.keep_own(number, "data", "ptr", body.add_new(f"load ptr, ptr {memory}"))
+    return place
+
+
 def give_back_lengths(body: Body) -> None:
     """Append, where the nest is left: how many elements the columns of lists have, and lists that it gives."""
     for number in _given_back(body.nest):
@@ -68,4 +99,14 @@ def _given_back(nest: Nest) -> list[int]:
     if not any(isinstance(slot, ResultSlot) and slot.items for slot in nest.slots):
         return columns
     instructions = (one for block in nest.blocks for one in block.instructions)
-    return sorted({*columns, *(one.attributes[0] for one in instructions if one.op == "append")})
+    grown = {
+        number
+        for one in instructions
+        for number in (one.attributes[:1] if one.op == "append" else _columns(one))
+    }
+    return sorted({*columns, *grown})
+
+
+def _columns(one: Instruction) -> tuple[int, ...]:
+    """The temporaries that get one more element where a key is new."""
+    return (one.attributes[0], *one.attributes[2:]) if one.op == "enter" else ()

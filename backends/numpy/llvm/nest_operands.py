@@ -52,9 +52,9 @@ class _Same:
 
     def note(self, one: Instruction) -> None:
         """Go on behind an instruction."""
-        if one.op in {"set", "alloc", "append"}:
-            name = one.attributes[0]
-            self._changes[name] = self._changes.get(name, 0) + 1
+        if one.op in {"set", "alloc", "append", "enter"}:
+            for name in one.attributes:
+                self._changes[name] = self._changes.get(name, 0) + 1
         if one.result is None:
             return
         key: Hashable = one.result

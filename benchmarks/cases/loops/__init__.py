@@ -11,6 +11,7 @@ from benchmarks.cases.loops import (
     generators,
     grids,
     items,
+    keys,
     linear,
     objects,
     sequences,
@@ -124,6 +125,12 @@ def link_lists(size: int) -> tuple[Any, ...]:
     return starts, targets, 0.85, 1e-9
 
 
+def ints(size: int, most: int) -> list[int]:
+    """Make Python's ints, each less than another one."""
+    found: list[int] = np.random.default_rng([3, size]).integers(0, most, size).tolist()
+    return found
+
+
 def overdetermined(size: int, unknowns: int = 6) -> tuple[Any, ...]:
     """Make more equations than unknowns."""
     x = drawn(size, unknowns) - 0.5
@@ -204,6 +211,13 @@ LOOPS = {
         row(tables.edit_distance,      lambda n: (chosen(n, 4), chosen(n + 5, 4, 2)), 150, 8),
         row(tables.viterbi,            chain, 800, 4),
         row(tables.knapsack,           lambda n: (chosen(n, 40) + 1, chosen(n, 90, 2), 25 * n), 50, 5),
+        row(keys.counted,              lambda n: (ints(n, 100),), 50000, 1000),
+        row(keys.most_often,           lambda n: (ints(n, 10**6),), 50000, 1000),
+        row(keys.weighed,              lambda n: (ints(n, 1000), drawn(n).tolist()), 50000, 1000),
+        row(keys.repeated,             lambda n: (ints(n, 10**6),), 50000, 1000),
+        row(keys.two_sum,              lambda n: (ints(n, 10**6), -1), 50000, 1000),
+        row(keys.parts_of_sum,         lambda n: (ints(n, 100), 1000), 50000, 1000),
+        row(keys.longest_collatz,      lambda n: (n,), 20000, 300),
         row(sequences.crc,             lambda n: (chosen(n, 256), crc_table()), 50000, 100),
         row(sequences.crc_with_ints,   lambda n: (chosen(n, 256), crc_table()), 50000, 100),
         row(sequences.crc_uint32,      lambda n: (small(n, 256), crc_table().astype(np.uint32)), 50000, 100),

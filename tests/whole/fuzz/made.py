@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from tests.whole.fuzz.loops import Writer
 
 PRELUDE = """\
+from collections import defaultdict
 from functools import reduce
 from itertools import accumulate, pairwise, product
 
@@ -53,6 +54,36 @@ def vectors(f, k):
     return np.array(out)
 
 
+def counted(f, k):
+    found = {}
+    for i in range(k):
+        key = f(i) % 5
+        found[key] = found.get(key, 1) + i
+    total = len(found)
+    for key, value in found.items():
+        total = total * 3 + key + value
+    return total
+
+
+def weighed(f, k):
+    found = defaultdict(int)
+    for i in range(k):
+        found[i % 4] += f(i) % 7
+        if found[i % 3] > 4:
+            found[i] = 2
+    return max(found.values()) if found else 0
+
+
+def repeated(f, k):
+    seen, again = set(), 0
+    for i in range(k):
+        key = f(i) % 9
+        if key in seen:
+            again += 1
+        seen.add(key)
+    return again - len(seen)
+
+
 """
 NAMES = ("a_", "b_")  # of the parameter of one, and of one within it
 SHARE = 0.1  # of the expressions in a program that has generators, too
@@ -76,6 +107,9 @@ def drawn(writer: Writer, kind: str, depth: int) -> str | None:
     if kind == "F" and rng.random() < 0.4 and len(writer.loops) < 2:  # they take long
         function = rng.choice(("stacked", "stacked", "paired", "vectors"))
         return f"{function}({made}, {rng.choice(('3', 'n % 5', 'm % 8', '1'))}).sum()"
+    if kind == "I" and rng.random() < 0.4 and len(writer.loops) < 2:
+        function = rng.choice(("counted", "weighed", "repeated"))
+        return f"{function}({made}, {rng.choice(('3', 'n % 5', 'm % 8', '1'))})"
     if rng.random() < 0.3:
         return f"({made})({given})"
     return f"{'twice' if kind == 'I' else 'applied'}({made}, {given})"

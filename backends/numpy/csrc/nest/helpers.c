@@ -202,6 +202,8 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"scan", (void *)nest_scan},
                  {"nonzero", (void *)nest_nonzero},
                  {"sort", (void *)nest_sort},
+                 {"find", (void *)nest_find},
+                 {"enter", (void *)nest_enter},
                  {"draws", (void *)nest_draws},
                  {"below", (void *)nest_below},
                  {"gauss", (void *)nest_gauss},

@@ -8,7 +8,7 @@
  * 2. Nothing here runs Python code: what is put into lists, and what was there before, is a number,
  *    or a tuple that is made while the garbage collector is off.
  */
-#include "nest/nest.h"
+#include "nest/item_objects.h"
 
 /* Objects of what was stored, in the order in which they are put into lists. */
 typedef struct {
@@ -109,20 +109,6 @@ items_added(const Nest *nest, const NestSlot *slot)
     return count;
 }
 
-/* The number at a place of some, which are elements of a type of NumPy's: a new object, or NULL. */
-static inline PyObject *
-number_at(SlotKind item, bool numpy, int type, const char *data, int64_t place)
-{
-    if (item == SLOT_FLOAT && !numpy) {
-        return PyFloat_FromDouble(((const double *)data)[place]);
-    }
-    if (item == SLOT_INT && !numpy) {
-        return PyLong_FromLong(((const long *)data)[place]);
-    }
-    Register value = number_load(type, data + place * number_bytes(type));
-    return number_object(item_number(item, numpy), value);
-}
-
 /* A new list of the elements of the array of a number, which is a temporary of one axis; NULL: no
  * memory, with an exception, or no such array. */
 PyObject *
@@ -140,7 +126,7 @@ list_given(const Nest *nest, const NestSlot *slot, int64_t number)
     }
     PyObject *list = PyList_New(count);
     for (int64_t i = 0; list != NULL && i < count; i++) {
-        PyObject *item = number_at(slot->item, slot->numpy, type, memory->data, i);
+        PyObject *item = number_in(slot->item, slot->numpy, type, memory->data, i);
         if (item == NULL) {
             Py_CLEAR(list);
             break;
@@ -154,7 +140,7 @@ list_given(const Nest *nest, const NestSlot *slot, int64_t number)
 static PyObject *
 number_of_column(const Nest *nest, const NestColumn *column, int64_t place)
 {
-    return number_at(column->item, column->numpy, nest->temporary[column->memory].type,
+    return number_in(column->item, column->numpy, nest->temporary[column->memory].type,
                      nest->memory[column->memory].data, place);
 }
 
@@ -211,7 +197,7 @@ make_stored(const Nest *nest, const NestSlot *slot, PyObject *object, const Save
     }
     for (int64_t i = next_stored(slot, now, before, 0, count); i < count;
          i = next_stored(slot, now, before, i + 1, count)) {
-        if (!keep(made, number_at(slot->item, slot->numpy, slot->type, now, i))) {
+        if (!keep(made, number_in(slot->item, slot->numpy, slot->type, now, i))) {
             return false;
         }
     }

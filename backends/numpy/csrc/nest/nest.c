@@ -296,8 +296,27 @@ read_marks(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
+/* The kind of numbers that a name is of; SLOT_ARRAY where it is none. */
+static SlotKind
+kind_named(PyObject *name)
+{
+    static const char *const kinds[] = {
+#define TEXT_OF(NAME, TEXT, TYPE) TEXT,
+        NUMBER_SLOTS(TEXT_OF)
+#undef TEXT_OF
+    };
+    for (int kind = 0; name != NULL && kind < (int)Py_ARRAY_LENGTH(kinds); kind++) {
+        if (PyUnicode_CompareWithASCIIString(name, kinds[kind]) == 0) {
+            return (SlotKind)(SLOT_FLOAT + kind);
+        }
+    }
+    return SLOT_ARRAY;
+}
+
 /* ("result", (a name of a kind of number, …)), or "array" or "view" alone; of a list behind "array"
- * what its items are, and whether they are NumPy's. */
+ * what its items are, and whether they are NumPy's; of keys behind that which container of keys.c
+ * they are of, the same of what they lead to, and the slot of the list that they are from, or -1.
+ */
 static int
 read_result(Nest *self, NestSlot *slot, PyObject *given)
 {
@@ -308,18 +327,18 @@ read_result(Nest *self, NestSlot *slot, PyObject *given)
             "array",
         "view"};
     enum { ARRAY = Py_ARRAY_LENGTH(kinds) - 2, VIEW };
-    PyObject *name, *given_kinds, *item = NULL;
-    int numpy = 0;
-    if (!PyArg_ParseTuple(given, "UO!|Up", &name, &PyTuple_Type, &given_kinds, &item, &numpy)) {
+    PyObject *name, *given_kinds, *item = NULL, *value = NULL;
+    int numpy = 0, numpy_value = 0;
+    slot->origin = -1;
+    if (!PyArg_ParseTuple(given, "UO!|UpiUpi", &name, &PyTuple_Type, &given_kinds, &item, &numpy,
+                          &slot->container, &value, &numpy_value, &slot->origin)) {
         return -1;
     }
-    for (int kind = 0; item != NULL && kind < ARRAY; kind++) {
-        if (PyUnicode_CompareWithASCIIString(item, kinds[kind]) == 0) {
-            slot->item = (SlotKind)(SLOT_FLOAT + kind);
-            slot->numpy = numpy;
-            slot->is_list = true;
-        }
-    }
+    slot->item = kind_named(item);
+    slot->value = kind_named(value);
+    slot->numpy = numpy;
+    slot->numpy_value = numpy_value;
+    slot->is_list = slot->item != SLOT_ARRAY;
     slot->kinds = (int)Py_MIN(PyTuple_GET_SIZE(given_kinds), MOST_KINDS + 1);
     slot->kind = SLOT_NUMBER;
     slot->changed = true;
@@ -335,6 +354,9 @@ read_result(Nest *self, NestSlot *slot, PyObject *given)
         slot->kind = kind < ARRAY ? SLOT_NUMBER : SLOT_RESULT;
         slot->viewed = kind == VIEW;
         slot->one_of[i] = (SlotKind)(SLOT_FLOAT + kind);
+    }
+    if (slot->container != 0) {
+        known = known && slot->kind == SLOT_RESULT && !slot->viewed && keys_fit(self, slot);
     }
     if (!known) {
         PyErr_Format(PyExc_ValueError, "no result of a nest: %R", given);
@@ -459,7 +481,8 @@ cells_of(const NestSlot *slot)
         return 0;
     }
     if (slot->kind == SLOT_RESULT) {
-        return 1 + slot->viewed * 2 * MOST_LENGTHS;
+        return 1 + slot->viewed * 2 * MOST_LENGTHS + (slot->value != SLOT_ARRAY) +
+               (slot->container != 0 && slot->origin >= 0);
     }
     if (slot->kind == SLOT_NUMBER) {
         return 1 + slot->kinds;
@@ -874,7 +897,7 @@ nest_begin(PyObject *module)
 {
     if (nest_type == NULL) {
         if (ranges_begin() < 0 || iterators_begin() < 0 || grids_begin() < 0 || items_begin() < 0 ||
-            helpers_begin() < 0) {
+            helpers_begin() < 0 || keys_begin() < 0) {
             return -1;
         }
         nest_type = (PyTypeObject *)PyType_FromSpec(&spec);

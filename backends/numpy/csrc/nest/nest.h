@@ -91,11 +91,15 @@ typedef struct {
     bool listed;    /* an array of the numbers of a list, a tuple or a table, made for each call */
     SlotKind item;  /* of these, with `numpy`: what they all are; of a list that is a result, too */
     bool numpy;
-    int iterator;     /* the slot of the one that goes over them: those that come next; -1: all */
-    int memory;       /* where they lie */
-    bool objects;     /* a list of objects of one class, of which the length alone is read */
-    bool apart;       /* of such a list: law 2 of members.c */
-    bool is_list;     /* a result that is a new list of the elements of an array */
+    int iterator;   /* the slot of the one that goes over them: those that come next; -1: all */
+    int memory;     /* where they lie */
+    bool objects;   /* a list of objects of one class, of which the length alone is read */
+    bool apart;     /* of such a list: law 2 of members.c */
+    bool is_list;   /* a result that is a new list of the elements of an array, as are keys */
+    int container;  /* of such: what is made of these elements as keys, as keys.c has it */
+    SlotKind value; /* what keys lead to, with `numpy_value`; SLOT_ARRAY: nothing */
+    bool numpy_value;
+    int origin;       /* the slot of a list of which keys are items; -1: none are */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
     PyObject
         *nothing;   /* of such a list: a tuple of names of attributes that are None in all items */
@@ -157,10 +161,11 @@ typedef struct {
  * for each number its value, a complex one's two parts, and whether it is NumPy's; for one that a
  * whole call gives twice the place of its kind, one more for NumPy's, and a value for each kind;
  * for each array that is rebound the number of an array, its own at first, or behind the
- * temporaries' that of a view; for one that may be a view MOST_LENGTHS places and lengths; of an
- * iterator the next number or place, the step, and how many turns are left; how many turns may
- * begin. `memory`: the temporaries', then scratch. Returns 0 with all cells stored; 1 for a doubt,
- * with the last one stored; 1 + n with all cells stored where the loop was left by exit n.
+ * temporaries' that of a view; behind that of keys the number of what they lead to; for one that
+ * may be a view MOST_LENGTHS places and lengths; of an iterator the next number or place, the step,
+ * and how many turns are left; how many turns may begin. `memory`: the temporaries', then scratch.
+ * Returns 0 with all cells stored; 1 for a doubt, with the last one stored; 1 + n with all cells
+ * stored where the loop was left by exit n.
  */
 typedef int NestFunction(int64_t *words, Register *cells, NestMemory *memory);
 
@@ -400,6 +405,15 @@ int nest_grow(NestMemory *one, int64_t bytes);
 int nest_extend(NestMemory *one, int64_t bytes);
 void own_memory_drop(Nest *nest, size_t most);
 PyObject *own_memory_array(const Nest *nest, int temporary);
+
+/* keys.c */
+int keys_begin(void);
+int64_t nest_find(const int64_t *keys, int64_t count, NestMemory *index, int64_t key);
+int64_t nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, NestMemory *words,
+                   int64_t itemsize, int64_t count, int64_t key);
+bool keys_fit(const Nest *nest, const NestSlot *slot);
+PyObject *keys_given(const Nest *nest, const NestSlot *slot, PyObject *const *objects,
+                     const Register *cells);
 
 /* numpy_loops.c */
 int nest_loop_over(const Loop *loop, char **data, const npy_intp *lengths, const npy_intp *steps);

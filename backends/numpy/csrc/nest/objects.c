@@ -508,7 +508,8 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
         const NestSlot *slot = &nest->slot[i];
         bool is_array = slot->kind == SLOT_ARRAY;
         if (is_array ? slot->rebound : slot->changed) {
-            made[count] = slot->is_list ? list_given(nest, slot, after[cell].whole)
+            made[count] = slot->container ? keys_given(nest, slot, objects, &after[cell])
+                          : slot->is_list ? list_given(nest, slot, after[cell].whole)
                           : is_array || slot->kind == SLOT_RESULT
                               ? variable_now(&arrays, &after[cell])
                           : slot->kind == SLOT_NUMBER ? number_given(slot, &after[cell])

@@ -1,0 +1,458 @@
+"""Dicts and sets of whole numbers that a nest makes: keys in a temporary, in order, what they lead to in another one.
+
+An index to the keys is a third one, see `find` and `enter` of `graph/nest.py`. What the keys and values are is known
+once something is put in: reading begins anew then (`GrowError`), and until then nothing is found. The values lie behind
+an element that is none, so that the place of a key that is not there, and one more, is a place of theirs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ufuse.frame_hook.code.instructions import Instruction
+from ufuse.frame_hook.nests import conversions, either, elementwise, identity, made_lists
+from ufuse.frame_hook.nests.made_lists import GrowError
+from ufuse.frame_hook.nests.temporaries import holders_in, parts_in
+from ufuse.frame_hook.nests.values import (
+    BOOL,
+    FLOAT,
+    INT,
+    NP_INT,
+    Axis,
+    DictView,
+    EntryOf,
+    Item,
+    Items,
+    Known,
+    Length,
+    MadeDict,
+    MadeList,
+    NewDict,
+    NotNativeError,
+    Number,
+    NumberKind,
+    Part,
+    Turning,
+    ZipOf,
+)
+from ufuse.graph.nest import ELEMENTS, I1, I32, I64, INDEX, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+SOME = NewDict, MadeDict
+METHODS = frozenset(("get", "setdefault", "keys", "values", "items"))
+OF_SETS = frozenset(("add",))
+VIEWS = frozenset(("keys", "values", "items"))
+FACTORIES = {int: INT, float: FLOAT}
+MAKERS = (dict, set, defaultdict)
+SEVERAL_TYPES = "a dict or set gets keys, or values, of several types"
+LOADS = frozenset(("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"))
+TWO_LOADS = frozenset(("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"))
+# What an augmented assignment computes with; none of these changes anything.
+QUIET = LOADS | TWO_LOADS | {"LOAD_CONST", "LOAD_SMALL_INT", "BINARY_SUBSCR", "BINARY_OP"}
+
+
+# Made -------------------------------------------------------------------------------------------------------------
+
+
+def begin(
+    reader: Reader, *, factory: NumberKind | None = None, is_set: bool = False
+) -> NewDict | MadeDict:
+    """A dict or set without entries."""
+    site = f"{reader.frame.function.prefix}{reader.at.position}"
+    grown = dict(reader.tries.grown).get(site)
+    if grown is None:
+        reader.has_unknown = True
+        return NewDict(site, factory, is_set)
+    (entry,) = grown
+    assert isinstance(entry, EntryOf)
+    keys = reader.memory.array(reader, entry.key.dtype, ((False, 0),), entry.key)
+    index = reader.memory.array(reader, INDEX, ((False, 0),))
+    zero, one = reader.out.constant(I64, 0), reader.out.constant(I64, 1)
+    reader.out.alloc(reader.array(keys), zero)
+    values = None
+    if entry.value is not None:
+        values = reader.memory.array(reader, entry.value.dtype, ((False, 0),), entry.value)
+        type_ = ELEMENTS[entry.value.dtype]
+        reader.out.alloc(reader.array(values), one)
+        nothing = reader.out.constant(type_, _zero(entry.value))
+        reader.out.store(reader.array(values), zero, nothing)
+    places = None
+    if entry.origin is not None:
+        places = reader.memory.array(reader, np.dtype(np.int64), ((False, 0),))
+        reader.out.alloc(reader.array(places), one)
+        reader.out.store(reader.array(places), zero, zero)
+    return MadeDict(keys, index, values, places, entry, site, factory)
+
+
+def _zero(kind: NumberKind) -> bool | int | float:
+    return False if kind.kind == "bool" else 0.0 if kind.is_real else 0
+
+
+def made(reader: Reader, function: Any, arguments: Sequence[Item]) -> NewDict | MadeDict:
+    """What a call of one of MAKERS gives.
+
+    Raises:
+        NotNativeError: it has entries, or makes others.
+
+    """
+    if function is defaultdict and len(arguments) == 1:
+        (given,) = arguments
+        factory = (
+            FACTORIES.get(given.value)
+            if isinstance(given, Known) and isinstance(given.value, type)
+            else None
+        )
+        if factory is not None:
+            return begin(reader, factory=factory)
+    if function is dict and len(arguments) == 1 and reader.gives_back():
+        (given,) = arguments
+        if isinstance(given, MadeDict) and given.values is not None:
+            return replace(given, factory=None)  # a copy, behind which nobody has the other one
+    if arguments or function is defaultdict:
+        raise NotNativeError(f"such a {function.__name__} is not compiled yet")
+    return begin(reader, is_set=function is set)
+
+
+def with_entries(reader: Reader, pairs: Sequence[tuple[Item, Item]]) -> NewDict | MadeDict:
+    """`{key: value, ...}`."""
+    found = begin(reader)
+    for key, value in pairs:
+        store(reader, found, key, value)
+    return found
+
+
+# What is found ----------------------------------------------------------------------------------------------------
+
+
+def _entry(reader: Reader, item: Item, value: NumberKind | None) -> EntryOf:
+    """What a dict gets under a key."""
+    if isinstance(item, Items):
+        return EntryOf(INT, value, is_pair=True)
+    return EntryOf(_whole(reader, item).type, value)
+
+
+def _whole(reader: Reader, item: Item) -> Number:
+    one = either.known(conversions.number(reader.out, item))
+    if one.type not in (INT, NP_INT):
+        raise NotNativeError("a key of a dict or set is no int")
+    return one
+
+
+def _key(reader: Reader, item: Item) -> Value:
+    """A key as a table has it: two ints of a tuple lie in one, and are in doubt where they are larger than that."""
+    if not isinstance(item, Items):
+        return _whole(reader, item).value
+    if len(item.items) != 2:
+        raise NotNativeError("a key of a dict or set is no int, and no tuple of two")
+    out = reader.out
+    first, second = (_whole(reader, one).value for one in item.items)
+    for one in (first, second):
+        out.op("to_i32", I32, one)
+    high = out.op("lshift", I64, first, out.constant(I64, 32))
+    return out.op("or", I64, high, out.op("and", I64, second, out.constant(I64, 0xFFFFFFFF)))
+
+
+def _check_key(reader: Reader, owner: MadeDict, item: Item) -> None:
+    if isinstance(item, Items) is not owner.entry.is_pair:
+        raise NotNativeError(SEVERAL_TYPES)
+
+
+def _place(reader: Reader, owner: MadeDict, key: Item) -> Value:
+    """The place of a key, or -1."""
+    _check_key(reader, owner, key)
+    numbers = reader.array(owner.keys), reader.array(owner.index)
+    return reader.out.op("find", I64, _key(reader, key), attributes=numbers)
+
+
+def _value_at(reader: Reader, owner: MadeDict, place: Value) -> Number:
+    """What the key at a place leads to."""
+    if owner.values is None or owner.entry.value is None:
+        raise NotNativeError("it takes an item of a set")
+    behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
+    type_, number = ELEMENTS[owner.entry.value.dtype], reader.array(owner.values)
+    return Number(owner.entry.value, reader.out.op("load", type_, behind, attributes=(number,)))
+
+
+def _is_missing(reader: Reader, place: Value) -> Value:
+    return reader.out.op("ilt", I1, place, reader.out.constant(I64, 0))
+
+
+def contains(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item:
+    """`key in owner`."""
+    if isinstance(owner, NewDict):
+        _key(reader, key)
+        return Known(False)
+    place = _place(reader, owner, key)
+    return Number(BOOL, reader.out.op("ige", I1, place, reader.out.constant(I64, 0)))
+
+
+def length(reader: Reader, owner: NewDict | MadeDict) -> Item:
+    """`len(owner)`."""
+    return Known(0) if isinstance(owner, NewDict) else reader.length(owner.keys, 0)
+
+
+def element(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item | None:
+    """`owner[key]`, a doubt without such a key; None: it was pushed, and the block has ended."""
+    if owner.factory is None:
+        if isinstance(owner, NewDict):
+            _key(reader, key)
+            reader.go_to_doubt()
+            return Known(None)
+        place = _place(reader, owner, key)
+        reader.out.doubt_if(_is_missing(reader, place))
+        return _value_at(reader, owner, place)
+    if _is_stored_at_once(reader, owner):
+        return get(reader, owner, key, Known(_zero(owner.factory)))
+    if isinstance(owner, NewDict) or owner.entry.value != owner.factory:
+        raise GrowError(owner.site, _entry(reader, key, owner.factory))
+    return _value_at(reader, owner, _entered(reader, owner, key))
+
+
+def get(reader: Reader, owner: NewDict | MadeDict, key: Item, default: Item) -> Item | None:
+    """`owner.get(key, default)`; None: it was pushed, for each type that it may have, and the block has ended."""
+    if isinstance(owner, NewDict):
+        _key(reader, key)
+        return identity.shared(default)
+    place = _place(reader, owner, key)
+    missing, found = _is_missing(reader, place), _value_at(reader, owner, place)
+    if isinstance(default, Number) or (
+        isinstance(default, Known) and type(default.value) in (int, float, bool)
+    ):
+        one = conversions.number(reader.out, default)
+        if one.type == found.type:
+            chosen = reader.out.op("select", found.value.type, missing, one.value, found.value)
+            return Number(found.type, chosen)
+    labels = []
+    for each in (identity.shared(default), found):
+        reader.stack.append(each)
+        labels.append(reader.target(reader.next))
+        reader.stack.pop()
+    reader.out.end("branch", *labels, condition=missing)
+    return None
+
+
+def _is_stored_at_once(reader: Reader, owner: NewDict | MadeDict) -> bool:
+    """Whether an item is read by an augmented assignment, which sets it before anything else is read of its dict."""
+    rows = list(reader.frame.function.table.values())
+    at = rows.index(reader.at)
+    before = [(one.opname, one.arg) for one in rows[max(at - 2, 0) : at]]
+    if before != [("COPY", 2), ("COPY", 2)]:
+        return False
+    for one in rows[at + 1 :]:
+        if one.opname == "SWAP":
+            return True
+        if one.opname not in QUIET or any(
+            isinstance(kind := reader.slots.get(slot), SOME) and kind.site == owner.site
+            for slot in _loaded(one)
+        ):
+            return False
+    return False
+
+
+def _loaded(one: Instruction) -> tuple[int, ...]:
+    """The slots of locals that an instruction loads."""
+    arg = one.arg or 0
+    if one.opname in LOADS:
+        return (arg,)
+    return (arg >> 4, arg & 15) if one.opname in TWO_LOADS else ()
+
+
+# What is put in ---------------------------------------------------------------------------------------------------
+
+
+def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
+    """The place of a key, which gets one; a doubt where it is new, and a loop goes over the keys."""
+    _check_key(reader, owner, key)
+    if (entry := _entry(reader, key, owner.entry.value)).key != owner.entry.key:
+        raise GrowError(owner.site, entry)
+    one = _key(reader, key)
+    origin = _origin(reader, owner, key)
+    elementwise.settle(reader)
+    before = reader.length(owner.keys, 0).value
+    columns = tuple(reader.array(one) for one in (owner.values, owner.places) if one is not None)
+    numbers = reader.array(owner.keys), reader.array(owner.index)
+    place = reader.out.enter(*numbers, columns, one)
+    is_new = reader.out.op("ieq", I1, place, before)
+    if owner.places is not None:
+        behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
+        known = reader.out.op("load", I64, behind, attributes=(reader.array(owner.places),))
+        known = reader.out.op("select", I64, is_new, origin, known)
+        reader.out.store(reader.array(owner.places), behind, known)
+    if _is_gone_over(reader, owner):
+        reader.out.doubt_if(is_new)
+    return place
+
+
+def _origin(reader: Reader, owner: MadeDict, key: Item) -> Value:
+    """Which item of a list a key is, -1 where it is an object that nothing else has; notes where it is neither."""
+    if not owner.entry.is_pair and reader.tries.gives_lists and not identity.take(reader, key):
+        listed = identity.listing(reader, key)
+        if listed is not None and owner.entry.origin is None:
+            raise GrowError(owner.site, replace(owner.entry, origin=listed[1]))
+        if listed is not None and listed[1] == owner.entry.origin:
+            return identity.place_in_list(reader, listed)
+        reader.shared_lists.add(owner.keys)
+    return reader.out.constant(I64, -1)
+
+
+def _is_gone_over(reader: Reader, owner: MadeDict) -> bool:
+    versions = [reader.frame.caller]
+    while versions[-1] is not None:
+        versions.append(versions[-1].caller)
+    stacks = [one.stack for one in versions if one is not None]
+    loops = list(parts_in((reader.stack, *stacks), (Turning,)))
+    return not {owner.keys, owner.values}.isdisjoint(holders_in(loops))
+
+
+def _put(reader: Reader, owner: MadeDict, place: Value, one: Number, item: Item) -> None:
+    """Have the key at a place lead to a number."""
+    assert owner.values is not None
+    if reader.tries.gives_lists and not identity.take(reader, item):
+        reader.shared_lists.add(owner.keys)
+    behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
+    reader.out.store(reader.array(owner.values), behind, one.value)
+
+
+def _number(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> Number:
+    """A number for a key, as it is put into a dict."""
+    one = made_lists.number_of(reader, item)
+    entry = _entry(reader, key, one.type)
+    if isinstance(owner, NewDict) or replace(owner.entry, origin=None) != entry:
+        raise GrowError(owner.site, entry)
+    return one
+
+
+def store(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> None:
+    """`owner[key] = item`."""
+    if _is_set(owner):
+        raise NotNativeError("it stores into a set")
+    one = _number(reader, owner, key, item)
+    assert isinstance(owner, MadeDict)
+    _put(reader, owner, _entered(reader, owner, key), one, item)
+
+
+def _is_set(owner: NewDict | MadeDict) -> bool:
+    return owner.is_set if isinstance(owner, NewDict) else owner.values is None
+
+
+def _set_default(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> Number:
+    """`owner.setdefault(key, item)`."""
+    one = _number(reader, owner, key, item)
+    assert isinstance(owner, MadeDict)
+    before = reader.length(owner.keys, 0).value
+    place = _entered(reader, owner, key)
+    is_new, found = reader.out.op("ieq", I1, place, before), _value_at(reader, owner, place)
+    chosen = reader.out.op("select", one.value.type, is_new, one.value, found.value)
+    _put(reader, owner, place, replace(one, value=chosen), item)
+    return Number(one.type, chosen)
+
+
+def add(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Known:
+    """`owner.add(key)`."""
+    if not _is_set(owner):
+        raise NotNativeError("it adds to a dict")
+    if isinstance(owner, NewDict):
+        raise GrowError(owner.site, _entry(reader, key, None))
+    _entered(reader, owner, key)
+    return Known(None)
+
+
+def has_method(owner: NewDict | MadeDict, name: str) -> bool:
+    """Whether a method is followed."""
+    return name in (OF_SETS if _is_set(owner) else METHODS)
+
+
+def called_method(
+    reader: Reader, owner: NewDict | MadeDict, name: str, arguments: list[Item]
+) -> Item | None:
+    """The result of a method; None: it was pushed, and the block has ended."""
+    if name == "get" and 1 <= len(arguments) <= 2:
+        return get(reader, owner, arguments[0], [*arguments, Known(None)][1])
+    if name == "setdefault" and len(arguments) == 2:
+        return _set_default(reader, owner, *arguments)
+    if name == "add" and len(arguments) == 1:
+        return add(reader, owner, arguments[0])
+    if name in VIEWS and not arguments:
+        return DictView(owner, name)
+    raise NotNativeError(f"the method {name} of a dict or set is not compiled so")
+
+
+# Gone over --------------------------------------------------------------------------------------------------------
+
+
+def _values(reader: Reader, owner: MadeDict) -> Part:
+    """What the keys lead to, in their order."""
+    assert owner.values is not None
+    count = Length(reader.length(owner.keys, 0).value)
+    return Part(
+        owner.values, reader.dtype(owner.values), (reader.out.constant(I64, 1),), (Axis(count, 0),)
+    )
+
+
+def gone_over(reader: Reader, item: Item) -> Item:
+    """What a loop over a dict goes over, as it changes; anything else as it is.
+
+    Raises:
+        NotNativeError: it is a set, whose order depends on all that was done with it.
+
+    """
+    if isinstance(item, SOME):
+        item = DictView(item, "keys")
+    if not isinstance(item, DictView):
+        return item
+    if _is_set(item.of):
+        raise NotNativeError("it goes over a set")
+    if isinstance(item.of, NewDict):
+        return Items(())
+    if item.of.entry.is_pair and item.what != "values":
+        raise NotNativeError("it goes over a dict whose keys are tuples")
+    keys = MadeList(item.of.keys, item.of.entry.key)
+    if item.what == "keys":
+        return keys
+    values = _values(reader, item.of)
+    return values if item.what == "values" else ZipOf((keys, values))
+
+
+def listed(reader: Reader, item: Item) -> Item:
+    """What a function that takes all items of a dict goes over at once, as a list; anything else as it is."""
+    if isinstance(item, DictView) and item.what == "values" and isinstance(item.of, MadeDict):
+        kind = item.of.entry.value
+        assert kind is not None
+        return made_lists.copied_part(reader, _values(reader, item.of), kind)
+    return gone_over(reader, item)
+
+
+# Given back -------------------------------------------------------------------------------------------------------
+
+
+def _container(item: MadeDict) -> str:
+    """One of `graph.nest.CONTAINERS`."""
+    if item.values is None:
+        return "set"
+    return "dict" if item.factory is None else f"defaultdict.{item.factory.kind}"
+
+
+def described(item: MadeDict) -> str:
+    """What a whole call gives, where it gives a dict or set.
+
+    Raises:
+        NotNativeError: it has tuples as keys.
+
+    """
+    if item.entry.is_pair:
+        raise NotNativeError("it returns a dict or set whose keys are tuples")
+    return f"{_container(item)} of {item.entry}"
+
+
+def as_result(item: MadeDict, origin: str) -> tuple[str, bool, str, str, bool, str]:
+    """What `ResultSlot` has of it; `origin` is the list of which keys are items."""
+    key, value = item.entry.key, item.entry.value
+    of_value = ("", False) if value is None else (value.kind, value.numpy)
+    return (key.kind, key.numpy, _container(item), *of_value, origin)
