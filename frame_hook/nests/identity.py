@@ -108,8 +108,12 @@ def loaded(item: Item, slot: int) -> Item:
 
 
 def store(reader: Reader, slot: int, item: Item) -> None:
-    """A local gets another value: what the stack has of it stays what it was."""
-    is_new, listed = takes_number(reader, item), listing(reader, item)
+    """A local gets another value: what the stack has of it stays what it was.
+
+    A small int that is known may be in any place, too: but for the local it is any number from now on.
+    """
+    listed = listing(reader, item)
+    is_new = takes_number(reader, item) or is_one_object(item)
     reader.stack[:] = [_left(reader, one, slot) for one in reader.stack]
     reader.frame.unique.discard(slot)
     reader.frame.listed.pop(slot, None)

@@ -384,6 +384,14 @@ def comprehended(values):
     return {value: i * 1000 for i, value in enumerate(values)}, {value + 1 for value in values}
 
 
+def with_total(values):
+    counts, total = {}, 0
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+        total += counts[value]
+    return counts, total
+
+
 def as_set(values):
     for _ in range(2):
         pass
@@ -391,6 +399,7 @@ def as_set(values):
 
 
 GIVEN = [
+    (with_total, (LISTED,)),
     (copied, (LISTED,)), (copied, (X,)), (comprehended, (LISTED,)), (as_set, (LISTED,)), (as_set, (X,)),
     *((function, (LISTED,)) for function in (counted, counted_by_default, counted_sometimes, different_ones)),
     (with_new_ones, (LISTED,)), (counted, ([np.int64(one) for one in LISTED],)),
