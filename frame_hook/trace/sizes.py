@@ -222,6 +222,8 @@ class Sizes:
         if min(one for one in (left, right, 2) if isinstance(one, int)) < 2:
             return False  # such a length is asked for because it broadcasts
         name, other = (names[0], right) if are_made[0] else (names[1], left)
+        if all(are_made) and [*self.leaves].index(names[0]) < [*self.leaves].index(names[1]):
+            name, other = names[1], left  # the node that makes the earlier one comes first
         if self._proved("eq", left, right) is not None:
             return False
         self.assure(name, "eq", other)

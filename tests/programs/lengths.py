@@ -144,3 +144,14 @@ def of_low_rank(a, x):
         np.diag(x),
         np.diag(a, 1),
     )
+
+
+@PROGRAMS.whole(lambda: (np.array([3, 0, 5, 3, 1]), np.array([0.5, 2.0])))
+def parts_that_change(counts, x):
+    first = len(x) - 1
+    places = np.arange(np.searchsorted(np.sort(x), 1.5) + 4)
+    places[first:] += 7
+    found = np.bincount(counts % 4)
+    found[first:] *= 2
+    found[:first] -= 1
+    return places, found
