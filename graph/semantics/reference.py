@@ -15,7 +15,7 @@ from ufuse.graph.semantics.effects import ERRORS
 from ufuse.graph.size import Expression, Size, Symbol, evaluate
 from ufuse.graph.types import ArrayType, NumberType, Span, TupleType, Type, c_order
 from ufuse.graph.typing.calls import function_named
-from ufuse.graph.typing.draws import GENERATORS, MODULE
+from ufuse.graph.typing.draws import DRAWING, GENERATORS, MODULE
 from ufuse.graph.typing.infer import scalar_function
 
 Sizes = dict[str, int]
@@ -261,10 +261,24 @@ def _argument(spec: Any, inputs: list[Any]) -> Any:
     raise TypeError(f"not an argument: {spec!r}")
 
 
+def _check_generator(method: str, given: object) -> None:
+    """See that a method is called of an object of its class: it does not ask itself, and would crash.
+
+    Raises:
+        TypeError: it is none.
+
+    """
+    kind = method.split(".")[-2]
+    if not isinstance(given, getattr(np.random, kind)):
+        raise TypeError(f"{method} draws from a np.random.{kind}, not from {type(given).__name__}")
+
+
 def _call(node: Node, inputs: list[Any], bindings: Sizes) -> Any:
     attributes = node.attributes
     arguments = [_argument(spec, inputs) for spec in attributes.get("arguments", ())]
     keywords = {key: _argument(spec, inputs) for key, spec in attributes.get("keywords", ())}
+    if attributes["function"] in DRAWING:
+        _check_generator(attributes["function"], arguments[0])
     result = function_named(attributes["function"])(*arguments, **keywords)
     written = attributes.get("writes", ())
     return (result, *(inputs[place] for place in written)) if written else result

@@ -126,6 +126,9 @@ def _member(call: Call, shape: Shapes) -> Type:
 
 def _typed(call: Call, shape: Shapes, dtype: np.dtype, one: Type) -> Type:
     assert isinstance(shape, tuple)
+    kind = call.name.split(".")[-2]
+    if call.arguments[:1] != (GeneratorType(kind),):  # the method does not ask, and would crash
+        raise CannotInfer(f"{call.name} of what is no {kind}")
     named = call.constant(BY_NAME, "dtype")
     if named is not None:
         dtype = np.dtype(named)

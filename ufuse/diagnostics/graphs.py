@@ -81,7 +81,7 @@ class Graph:
             The one output, or a tuple of several.
 
         Raises:
-            TypeError: the number of arguments is not the number of inputs.
+            TypeError: there are more arguments, or fewer, than inputs; numbers are drawn from what is no generator.
 
         """
         if len(args) != len(self.inputs):

@@ -320,3 +320,25 @@ def test_text_laws_and_backends(monkeypatch: pytest.MonkeyPatch) -> None:
         found: Any = program(rng, np.ones(3))
         assert np.array_equal(found[2], dropped(other, np.ones(3))[2])
         assert state(rng) == state(other)
+
+
+@pytest.mark.parametrize("given", [np.random.RandomState(3), np.ones(3), 5, None])
+def test_a_graph_draws_from_generators_of_its_class_alone(given) -> None:
+    """NumPy's methods do not ask what they are called of, and crash."""
+    x = np.arange(4.0)
+    graph = ufuse.compile(lambda rng, x: x + rng.normal(size=3)[0]).trace(
+        np.random.default_rng(0), x
+    )
+    again = type(graph).parse(str(graph))
+    assert again.run(np.random.default_rng(3), x).tobytes() == (
+        (x + np.random.default_rng(3).normal(size=3)[0]).tobytes()
+    )
+    with pytest.raises(TypeError, match=r"normal draws from a np\.random\.Generator, not from"):
+        again.run(given, x)
+    written = (
+        "graph f\nx: f8[n]\nt0: f8[3] = call numpy.random.Generator.normal(x, size=3)\nreturn t0"
+    )
+    with pytest.raises(TypeError, match="not from ndarray"):
+        type(graph).parse(written).run(x)
+    with pytest.raises(ValueError, match="normal of what is no Generator"):
+        type(graph).parse(written.replace(": f8[3]", ""))
