@@ -551,7 +551,7 @@ class WholeReader(Reader):
                 if not self.tries.gives_lists:
                     raise ListsError
                 return _place(item, leaves, made_dicts.described(item))
-        raise NotNativeError("it returns what is no number, array, or list or dict of numbers")
+        raise NotNativeError("it returns what is no number, array, list, dict or set of numbers")
 
     def _argument(self, item: Number) -> int | None:
         """The slot of the argument that a number is; None for others."""

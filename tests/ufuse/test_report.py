@@ -675,6 +675,6 @@ def test_whole_calls_are_told() -> None:
     report = ufuse.explain(listed, np.ones((3, 4)))
     assert report.whole_seconds is None
     assert (
-        "From start to end: no native code\n  because it returns what is no number, array or list of numbers"
+        "From start to end: no native code\n  because it returns what is no number, array, list, dict or set of numbers"
         in str(report)
     )
