@@ -300,6 +300,7 @@ def _make(
         return
     record.whole_waiting = None
     record.whole_tries += 1
+    cache.loops_wait = 0
     try:
         cache.set_whole_call(waiting.entry())
     except NotNativeError as why:
