@@ -6,15 +6,8 @@ from typing import Any
 
 from ufuse.graph.nest import I64, REALS, Block, End, Instruction, Map, Value, Variable
 
-OF_MEMORY = (
-    "load",
-    "fold",
-    "dot",
-    "position",
-    "draw",
-    "find",
-    "enter",
-)  # whose results change with the memory
+# Whose results change with the memory.
+OF_MEMORY = ("load", "fold", "dot", "position", "draw", "find", "enter")
 
 
 class Code:

@@ -272,9 +272,8 @@ class Reader(Holders):
             try:
                 raise why
             finally:
-                del (
-                    why
-                )  # its traceback has this frame: neither may keep the program's objects alive
+                # Its traceback has this frame: neither may keep the program's objects alive.
+                del why
         if not self._comes_back:
             raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
         if self.is_while and not self.exits:

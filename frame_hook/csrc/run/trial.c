@@ -166,14 +166,21 @@ is_tried(int way, bool tries_callees)
     return way != WAY_CALLEES || tries_callees;
 }
 
+/* Whether each of some runs, of which there are two at least, took less than an eighth of `ns`. */
+static bool
+are_worlds_below(const Samples *samples, int64_t ns)
+{
+    return samples->count >= 2 && samples->ns[samples->count - 1] < ns / WORLDS;
+}
+
 /* Whether compiled runs take an eighth of plain ones. The first trial is decided so, without a try
  * of callees alone: each may stall the program. */
 static bool
 is_far_faster(const Trial *trial)
 {
-    const Samples *own = &trial->samples[WAY_COMPILED], *plain = &trial->samples[WAY_PLAIN];
-    return trial->period == 0 && own->count >= 2 && plain->count > 0 &&
-           own->ns[own->count - 1] < plain->ns[0] / WORLDS;
+    const Samples *plain = &trial->samples[WAY_PLAIN];
+    return trial->period == 0 && plain->count > 0 &&
+           are_worlds_below(&trial->samples[WAY_COMPILED], plain->ns[0]);
 }
 
 /*
@@ -239,7 +246,7 @@ is_clear(const Trial *trial, Way best, bool tries_callees)
         int64_t slowest = own->ns[own->count - 1];
         bool apart = fewest >= LEAST_SAMPLES && slowest < other->ns[0];
         bool far_apart = fewest >= 2 && slowest * 3 < other->ns[0] * 2;
-        bool worlds_apart = own->count >= 2 && slowest < other->ns[0] / WORLDS;
+        bool worlds_apart = are_worlds_below(own, other->ns[0]);
         bool longer = other->ns[0] >= LONG_RUN_NS && samples_median(own) * 5 < other->ns[0] * 4;
         bool believed = other->count >= 2 || other->ns[0] >= PAUSE_NS;
         if (!all && !apart && !far_apart && !((worlds_apart || longer) && believed)) {
@@ -350,9 +357,7 @@ trial_note_cut(Trial *trial, int64_t ns, int64_t processor_ns)
 bool
 trial_discard(Trial *trial, Way way, int64_t ns, const Disturbances *before)
 {
-    const Samples *compiled = &trial->samples[WAY_COMPILED];
-    if (way == WAY_CALLEES && compiled->count >= 2 &&
-        compiled->ns[compiled->count - 1] < ns / WORLDS) {
+    if (way == WAY_CALLEES && are_worlds_below(&trial->samples[WAY_COMPILED], ns)) {
         return false;
     }
     if (before->captures != ufuse_disturbances.captures && trial->captured < MOST_CAPTURED) {

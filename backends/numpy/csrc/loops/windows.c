@@ -149,28 +149,16 @@ has_windows(PyObject *object, npy_intp width)
            PyArray_DIM(array, 0) - width >= LANES - 1;
 }
 
-/* Whether none is NaN. Raises no flag. */
+/* Whether none is NaN, or, where they may not, a zero, of which there are two. Raises no flag. */
 static bool
-are_numbers(const double *from, npy_intp count)
+are_numbers(const double *from, npy_intp count, bool may_be_zero)
 {
+    const uint64_t less = may_be_zero ? 0 : 1, infinity = (uint64_t)0x7ff << 53;
     int64_t others = 0;
     for (npy_intp i = 0; i < count; i++) {
         uint64_t bits;
         memcpy(&bits, &from[i], sizeof bits);
-        others |= (bits << 1) > ((uint64_t)0x7ff << 53);
-    }
-    return others == 0;
-}
-
-/* Whether all are numbers, and none is a zero, of which there are two. */
-static bool
-are_certain(const double *from, npy_intp count)
-{
-    int64_t others = 0;
-    for (npy_intp i = 0; i < count; i++) {
-        uint64_t bits;
-        memcpy(&bits, &from[i], sizeof bits);
-        others |= (bits << 1) - 1 >= ((uint64_t)0x7ff << 53);
+        others |= (bits << 1) - less > infinity - less;
     }
     return others == 0;
 }
@@ -201,7 +189,7 @@ window_fold(PyObject *module, PyObject *args)
     }
     const double *from = PyArray_DATA((PyArrayObject *)vector);
     npy_intp size = PyArray_DIM((PyArrayObject *)vector, 0), rows = size - width + 1;
-    if (!are_numbers(from, size)) {
+    if (!are_numbers(from, size, true)) {
         Py_RETURN_NONE;
     }
     PyArrayObject *made = memory_new_array(PyArray_DescrFromType(NPY_DOUBLE), 1, &rows, NULL,
@@ -218,7 +206,7 @@ window_fold(PyObject *module, PyObject *args)
     }
     folds[place].fold(from + rows - LANES, width, freedom, to + rows - LANES);
     bool is_plain = fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID) == 0 &&
-                    (!folds[place].is_extreme || are_certain(to, rows));
+                    (!folds[place].is_extreme || are_numbers(to, rows, false));
     status_put_back(before);
     if (!is_plain) {
         Py_DECREF(made);
