@@ -47,12 +47,12 @@ def use(
     array: type,
     offsets: tuple[int, ...],
     capsules: dict[str, Any],
-    launch: int,
+    driver: dict[str, int],
+    early: Callable[[int], bool],
     failed: Callable[[int], Any],
     refusal: type[Exception],
     check: Callable[[Any, _DType], Any],
     errors: tuple[type[Exception], ...],
-    graphs: dict[str, int],
 ) -> None: ...
 def replay(mode: str, /) -> None: ...
 def replays() -> tuple[int, int]: ...

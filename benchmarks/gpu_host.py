@@ -108,7 +108,7 @@ def launching_nothing(host: Host) -> Iterator[None]:
     library = ctypes.CDLL(str(_compiled()))
     addresses = {
         name: ctypes.cast(getattr(library, MADE.get(name, "nothing")), ctypes.c_void_p).value or 0
-        for name in (native.LAUNCH, *native.GRAPHS)
+        for name in (native.LAUNCH, native.EARLY, *native.GRAPHS)
     }
     make = ctypes.pythonapi.PyCapsule_New
     make.restype, make.argtypes = (

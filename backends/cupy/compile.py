@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -54,6 +55,12 @@ def disk_cache() -> Any:
     if compiler._get_bool_env_variable("CUPY_CACHE_IN_MEMORY", False):
         return None
     return getattr(compiler, "_kernel_cache_backend", None)
+
+
+def architecture() -> int:
+    """What texts are compiled for on the current device: 90 for compute capability 9.0."""
+    (number,) = re.findall(r"\d+", cupy.cuda.compiler._get_arch())
+    return int(number)
 
 
 def key_of(text: str, options: tuple[str, ...]) -> str:

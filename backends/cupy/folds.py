@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, is_array, kernel_name
+from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, is_array, opened
 from ufuse.backends.cupy.vectors import BYTES, MOST, PACK, is_simple
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
@@ -204,6 +204,22 @@ class FoldWriter(Writer):
 
 
 TOTAL_THREADS = 256
+# A group that is read once: whatever else is in caches stays there.
+ONCE = """\
+template<int bytes> struct ufuse_word;
+template<> struct ufuse_word<1> { typedef unsigned char type; };
+template<> struct ufuse_word<2> { typedef unsigned short type; };
+template<> struct ufuse_word<4> { typedef unsigned int type; };
+template<> struct ufuse_word<8> { typedef uint2 type; };
+template<> struct ufuse_word<16> { typedef uint4 type; };
+
+template<typename T> __device__ __forceinline__ T ufuse_once(const T* from)
+{
+    typedef typename ufuse_word<sizeof(T)>::type word;
+    union { word loaded; T made; } both;
+    both.loaded = __ldcs(reinterpret_cast<const word*>(from));
+    return both.made;
+}"""
 
 
 class TotalWriter(FoldWriter):
@@ -245,7 +261,7 @@ class TotalWriter(FoldWriter):
         if packs:
             yield f"if (is_aligned && at + {self.group} <= n) {{"
             for place, pack in packs.items():
-                yield f"    g{place} = *reinterpret_cast<const {pack}*>(p{place} + at);"
+                yield f"    g{place} = ufuse_once(reinterpret_cast<const {pack}*>(p{place} + at));"
             yield "} else {"
             yield f"    for (int e = 0; e < {self.group}; ++e)"
             each = " ".join(f"g{place}.at[e] = p{place}[min(at + e, n - 1)];" for place in packs)
@@ -265,9 +281,7 @@ class TotalWriter(FoldWriter):
         left = [f"t{f.outputs[0]}[blockIdx.x] = a{f.outputs[0]};" for f in self.folds]
         packed = [(f"p{p}", self.plan.operands[p].dtype) for p in self.walked if self._is_packed(p)]
         first = [
-            f'extern "C" __global__ void __launch_bounds__({TOTAL_THREADS})',
-            f"{kernel_name(name)}({', '.join(self.parameters())})",
-            "{",
+            *opened(name, self.parameters(), TOTAL_THREADS),
             *_indented(1, shared),
             "    const int lane = threadIdx.x;",
             f"    const bool is_aligned = {self.are_aligned(packed, group)};",
@@ -287,14 +301,13 @@ class TotalWriter(FoldWriter):
             *_indented(1, (f"if (lane == 0) {one}" for one in left)),
             "}",
         ]
-        return self.with_functions(*first, *self._rest(name, shared, across))
+        return self.with_functions(ONCE, *first, *self._rest(name, shared, across))
 
     def _rest(self, name: str, shared: list[str], across: list[str]) -> Iterator[str]:
         given = [f"const {self.kind_of(f)}* __restrict__ t{f.outputs[0]}" for f in self.folds]
         made = {f.outputs[0]: self.type_name(self.plan.dtype(f.outputs[0])) for f in self.folds}
         results = [f"{kind}* __restrict__ r{value}" for value, kind in made.items()]
-        yield f'extern "C" __global__ void {kernel_name(name)}_rest({", ".join((*given, *results))}, const int n)'
-        yield "{"
+        yield from opened(f"{name}_rest", (*given, *results, "const int n"), TOTAL_THREADS)
         yield from _indented(1, shared)
         yield "    const int lane = threadIdx.x;"
         yield from _indented(1, self.starts(self.folds))
@@ -360,9 +373,7 @@ class RowWriter(FoldWriter):
         ]
         index = "int" if self.rows.items else "long long"
         return self.with_functions(
-            f'extern "C" __global__ void __launch_bounds__({threads * together})',
-            f"{kernel_name(name)}({', '.join(self.parameters())})",
-            "{",
+            *opened(name, self.parameters(), threads * together),
             *_indented(1, self.shared(threads, together)),
             f"    const int lane = threadIdx.x % {threads}, own = threadIdx.x / {threads};",
             f"    for (long long first = (long long)blockIdx.x * {together}; first < rows;",

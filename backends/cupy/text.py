@@ -6,7 +6,7 @@ What is contracted is what CuPy's compiler contracts: contraction.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,14 @@ CUPYS = Dialect(_routine_of_cupy, None)
 NUMPYS = Dialect(_routine_of_numpy, ("--ftz=false", "--fmad=false", "-std=c++17"))
 
 
+# A kernel may be on the device before those in front of it are done (native.EARLY): it reads nothing until they are,
+# and what they have written is there.
+BEHIND = """\
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define UFUSE_BEHIND asm volatile("griddepcontrol.wait;" ::: "memory")
+#else
+#define UFUSE_BEHIND
+#endif"""
 SCALARS = cupy._core._scalar
 # What CuPy 14 has in front of kernels for types such as half precision; before, all its kernels had that.
 DECLARED: Callable[[set[Any]], str] | None = getattr(SCALARS, "format_type_decls", None)
@@ -83,8 +91,7 @@ def kernel_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> st
     writer = Writer(plan, form, dialect)
     body = [line for segment in plan.segments for line in writer.segment(segment)]
     lines = [
-        f'extern "C" __global__ void {kernel_name(name)}({", ".join(writer.parameters())})',
-        "{",
+        *opened(name, writer.parameters()),
         f"    for ({writer.index} i = ({writer.index})blockIdx.x * blockDim.x + threadIdx.x; i < n;",
         f"         i += ({writer.index})gridDim.x * blockDim.x) {{",
         *(f"        {line}" for line in (*writer.places(), *body, *writer.stores())),
@@ -92,6 +99,14 @@ def kernel_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> st
         "}",
     ]
     return writer.headed(lines)
+
+
+def opened(name: str, parameters: Iterable[str], threads: int | None = None) -> Iterator[str]:
+    """How a kernel begins, of blocks of so many threads at most."""
+    bounds = "" if threads is None else f" __launch_bounds__({threads})"
+    yield f'extern "C" __global__ void{bounds} {kernel_name(name)}({", ".join(parameters)})'
+    yield "{"
+    yield "    UFUSE_BEHIND;"
 
 
 class Writer:
@@ -131,7 +146,7 @@ class Writer:
         headers = dict.fromkeys(one for one in self.preambles if one)
         kept = [one for one in headers if not any(one != two and one in two for two in headers)]
         declared = [DECLARED(self.declared)] if DECLARED and self.declared else []
-        return "\n".join((*declared, *kept, *lines)) + "\n"
+        return "\n".join((*declared, *kept, BEHIND, *lines)) + "\n"
 
     def parameters(self) -> Iterator[str]:
         """The operands, the results, how many elements there are; lengths and steps of axes, and of tables."""

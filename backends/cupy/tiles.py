@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from ufuse.backends.cupy.text import FAR, VARYING, Dialect, Form, Writer, kernel_name, walked
+from ufuse.backends.cupy.text import FAR, VARYING, Dialect, Form, Writer, opened, walked
 from ufuse.backends.planning.kernels import KernelPlan
 
 WARP = 32
@@ -25,8 +25,8 @@ NEAR = 8  # and if the elements of a row are at most so far apart: else it is th
 MOST_SEGMENTS = 100  # of a kernel: its values are in registers several times
 
 
-def tile_of(plan: KernelPlan) -> int:
-    """How many elements of a row a thread takes at most; 1 where more would be too much."""
+def tile_of(plan: KernelPlan, most: int = MOST) -> int:
+    """How many elements of a row a thread takes, a power of two up to `most`; 1 where more would be too much."""
     arrays = walked(plan)
     if len(plan.segments) > MOST_SEGMENTS or len(arrays) > MOST_ARRAYS:
         return 1
@@ -34,7 +34,9 @@ def tile_of(plan: KernelPlan) -> int:
     words = sum(
         math.ceil(plan.operands[place].dtype.itemsize / 4) for place in arrays if place in read
     )
-    return next((few for few in (MOST, MOST // 2) if words * few <= MOST_REGISTERS), 1)
+    while most > 1 and words * most > MOST_REGISTERS:
+        most //= 2
+    return most
 
 
 def columns_of(steps: Iterable[int]) -> tuple[int, ...]:
@@ -60,8 +62,7 @@ def tile_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
         "}",
     ]
     lines = [
-        f'extern "C" __global__ void {kernel_name(name)}({", ".join(writer.parameters())})',
-        "{",
+        *opened(name, writer.parameters()),
         f"    for ({index} tile = (({index})blockIdx.x * blockDim.x + threadIdx.x) / {WARP}; tile < n;",
         f"         tile += ({index})gridDim.x * (blockDim.x / {WARP})) {{",
         *(f"        {line}" for line in writer.part()),
@@ -196,8 +197,7 @@ def spread_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> st
         f"    const {index} i = own + k * {WARP};",
     ]
     lines = [
-        f'extern "C" __global__ void {kernel_name(name)}({", ".join(writer.parameters())})',
-        "{",
+        *opened(name, writer.parameters()),
         f"    const {index} tiles = n / {WARP * few} + (n % {WARP * few} != 0);",
         f"    for ({index} tile = (({index})blockIdx.x * blockDim.x + threadIdx.x) / {WARP}; tile < tiles;",
         f"         tile += ({index})gridDim.x * (blockDim.x / {WARP})) {{",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ufuse.backends.cupy.text import CUPYS, Dialect, Form, kernel_name
+from ufuse.backends.cupy.text import CUPYS, Dialect, Form, opened
 from ufuse.backends.cupy.tiles import SpreadWriter, tile_of
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
@@ -23,6 +23,7 @@ from ufuse.graph.typing.library import Folding
 from ufuse.graph.typing.library import cupy as library
 
 THREADS = 512  # of a block, as CuPy has them
+MOST = 8  # elements that a thread reads at once: there are few threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class TreeWriter(SpreadWriter):
     """Writes a kernel that folds as CuPy's own; a thread reads several elements at once and folds them in turn."""
 
     def __init__(self, plan: KernelPlan, form: TreeForm, dialect: Dialect) -> None:
-        super().__init__(plan, replace(form.walk, few=tile_of(plan)), dialect)
+        super().__init__(plan, replace(form.walk, few=tile_of(plan, MOST)), dialect)
         self.tree = form
         self.folds = trees_of(plan)
         self.is_made = any(result.how[0] == "new" for result in plan.results)
@@ -99,8 +100,7 @@ class TreeWriter(SpreadWriter):
         lines = [
             "struct Count { long long count; __device__ __forceinline__ long long size() const { return count; } };",
             *structs,
-            f'extern "C" __global__ void {kernel_name(name)}({", ".join(self.parameters())})',
-            "{",
+            *opened(name, self.parameters()),
             *_indented(1, self._shared()),
             "    const int thread = threadIdx.x, column = thread & (stride - 1), shift = __popc(stride - 1);",
             f"    const int own = thread >> shift, rows = {THREADS} >> shift;",

@@ -2,13 +2,15 @@
 
 A block has WARP rows of WARP elements. What lies as the results do is read and computed with along rows; of an array
 that is turned each warp reads WARP neighbouring elements of a column, and finds those of its row behind the barrier.
+Where a tile has fewer rows or columns the last one is computed several times, of the same elements, which all are read
+before any is stored. So nothing is behind a condition, and all loads are under way at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ufuse.backends.cupy.text import FAR, TURNED, Dialect, Form, Writer, kernel_name, walked
+from ufuse.backends.cupy.text import FAR, TURNED, Dialect, Form, Writer, opened, walked
 from ufuse.backends.cupy.vectors import is_simple
 from ufuse.backends.planning.kernels import KernelPlan
 
@@ -48,32 +50,28 @@ def turned_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> st
     writer = TurnedWriter(plan, form, dialect)
     index = writer.index
     body = [line for segment in plan.segments for line in writer.segment(segment)]
-    each = [
-        "#pragma unroll",
-        f"for (int k = 0; k < {FEW}; ++k) {{",
-        f"    const {index} y = top + warp + k * {WARPS};",
-        "    if (own < m && y < height) {",
-    ]
+    y = f"const {index} y = min(top + warp + k * {WARPS}, height - 1);"
+    each = ["#pragma unroll", f"for (int k = 0; k < {FEW}; ++k) {{"]
     lines = [
-        f'extern "C" __global__ void __launch_bounds__({WARP * WARPS})',
-        f"{kernel_name(name)}({', '.join(writer.parameters())})",
-        "{",
+        *opened(name, writer.parameters(), WARP * WARPS),
         *(f"    {line}" for line in writer.shared()),
         f"    const int lane = threadIdx.x % {WARP}, warp = threadIdx.x / {WARP};",
         f"    for ({index} tile = blockIdx.x; tile < n; tile += gridDim.x) {{",
         f"        const {index} above = tile / parts, left = (tile - above * parts) * {WARP};",
         f"        const {index} outer = above / pieces, top = (above - outer * pieces) * deep;",
-        f"        const {index} own = left + lane;",
-        *(f"        {line}" for line in writer.turned()),
-        *(f"        {line}" for line in writer.room()),
+        f"        const {index} own = min(left + lane, m - 1), column = min(top + lane, height - 1);",
+        *(f"        {line}" for line in (*writer.begins(), *writer.room(), *each)),
+        f"            const {index} row = min(left + warp + k * {WARPS}, m - 1);",
+        f"            {y}",
+        *(f"            {line}" for line in writer.loads()),
+        "        }",
         *(f"        {line}" for line in each),
-        *(f"                {line}" for line in writer.loads()),
-        "            }",
+        *(f"            {line}" for line in writer.turned()),
         "        }",
         "        __syncthreads();",
         *(f"        {line}" for line in each),
-        *(f"                {line}" for line in (*writer.elements(), *body, *writer.stores())),
-        "            }",
+        f"            {y}",
+        *(f"            {line}" for line in (*writer.elements(), *body, *writer.stores())),
         "        }",
         "        __syncthreads();",
         "    }",
@@ -103,29 +101,22 @@ class TurnedWriter(Writer):
         for place in self.far:
             yield f"__shared__ {self._name(place)} t{place}[{WARP}][{WARP + 1}];"
 
-    def turned(self) -> Iterator[str]:
-        """Read the tiles of turned arrays."""
-        last = self.form.axes - 1
-        yield from self._indices("outer", last - 1)
-        for place in self.far:
-            where = self._where(place, "top", "left")
-            yield f"const {self._name(place)}* b{place} = p{place} + ({where});"
-        yield "#pragma unroll"
-        yield f"for (int k = 0; k < {FEW}; ++k) {{"
-        yield f"    const int j = warp + k * {WARPS};"
-        yield "    if (left + j < m && top + lane < height) {"
-        for place in self.far:
-            yield f"        t{place}[j][lane] = b{place}[lane + j * s{place}_{last}];"
-        yield "    }"
-        yield "}"
+    def begins(self) -> Iterator[str]:
+        """The indices of the axes above rows."""
+        yield from self._indices("outer", self.form.axes - 2)
 
     def room(self) -> Iterator[str]:
         """For what is read at once."""
-        yield from (f"{self._name(place)} a{place}[{FEW}];" for place in self.near)
+        yield from (f"{self._name(place)} a{place}[{FEW}];" for place in (*self.far, *self.near))
 
     def loads(self) -> Iterator[str]:
-        """An element of each array that is not turned."""
-        yield from (f"a{one}[k] = p{one}[{self._offset(one)}];" for one in self.near)
+        """An element of each array."""
+        yield from (f"a{one}[k] = p{one}[{self._where(one, 'column', 'row')}];" for one in self.far)
+        yield from (f"a{one}[k] = p{one}[{self._where(one, 'y', 'own')}];" for one in self.near)
+
+    def turned(self) -> Iterator[str]:
+        """Elements of the turned arrays for other threads."""
+        yield from (f"t{place}[warp + k * {WARPS}][lane] = a{place}[k];" for place in self.far)
 
     def _name(self, place: int) -> str:
         return self.type_name(self.plan.operands[place].dtype)

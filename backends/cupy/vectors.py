@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ufuse.backends.cupy.text import Dialect, Form, Writer, is_array, kernel_name
+from ufuse.backends.cupy.text import Dialect, Form, Writer, is_array, opened
 from ufuse.backends.planning.kernels import KernelPlan
 
 BYTES = 16  # of a load, at most
@@ -42,8 +42,7 @@ def vector_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> st
     body = [line for segment in plan.segments for line in writer.segment(segment)]
     lines = [
         PACK,
-        f'extern "C" __global__ void {kernel_name(name)}({", ".join(writer.parameters())})',
-        "{",
+        *opened(name, writer.parameters()),
         f"    const {index} packs = n / {few} + (n % {few} != 0);",
         f"    for ({index} i = ({index})blockIdx.x * blockDim.x + threadIdx.x; i < packs;",
         f"         i += ({index})gridDim.x * blockDim.x) {{",

@@ -144,11 +144,16 @@ class Device:
         """Have C launch here."""
         entry = LAUNCH(self.launch)
         self.kept.append(entry)
-        address = ctypes.cast(entry, ctypes.c_void_p).value or 0
+        driver = {"cuLaunchKernel": ctypes.cast(entry, ctypes.c_void_p).value or 0, **self.graphs}
         _launch.use(
-            Array, OFFSETS, capsules or self.capsules(), address, failed, RefusedError, not_a_number,
-            (RefusedError,), self.graphs,
+            Array, OFFSETS, capsules or self.capsules(), driver, no_early_one, failed, RefusedError, not_a_number,
+            (RefusedError,),
         )  # fmt: skip
+
+
+def no_early_one(device: int) -> bool:
+    """Whether a device's kernels wait for those before them by themselves."""
+    return False
 
 
 def failed(status: int) -> None:

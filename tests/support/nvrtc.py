@@ -113,6 +113,13 @@ def signed_arithmetic(cubin: bytes, folder: Path) -> Counter[tuple[str, bool, bo
 
 def listing(cubin: bytes, folder: Path, *, called: bool = True) -> Iterator[tuple[str, list[str]]]:
     """The machine instructions: names with modifiers, and operands; `called`: those of the compiler's functions too."""
+    for line in _code(cubin, folder).splitlines():
+        if line.startswith("$") and not called:
+            return
+        yield from _instruction(line)
+
+
+def _code(cubin: bytes, folder: Path) -> str:
     path = folder / "kernel.cubin"
     path.write_bytes(cubin)
     program = disassembler()
@@ -120,17 +127,30 @@ def listing(cubin: bytes, folder: Path, *, called: bool = True) -> Iterator[tupl
     run = subprocess.run(
         [program, "--print-code", str(path)], capture_output=True, text=True, check=True
     )
-    for line in run.stdout.splitlines():
-        if line.startswith("$") and not called:
-            return
-        words = line.replace(";", " ").split()
-        # /*0010*/  [@[!]P0]  NAME.MODIFIERS operands
-        if len(words) > 1 and words[0].startswith("/*") and words[0].endswith("*/"):
-            name, *operands = (
-                words[2:] if words[1].startswith("@") and len(words) > 2 else words[1:]
-            )
-            if name[0].isalpha():
-                yield name, "".join(operands).split(",")
+    return run.stdout
+
+
+def _instruction(line: str) -> Iterator[tuple[str, list[str]]]:
+    words = line.replace(";", " ").split()
+    # /*0010*/  [@[!]P0]  NAME.MODIFIERS operands
+    if len(words) > 1 and words[0].startswith("/*") and words[0].endswith("*/"):
+        name, *operands = words[2:] if words[1].startswith("@") and len(words) > 2 else words[1:]
+        if name[0].isalpha():
+            yield name, "".join(operands).split(",")
+
+
+# What reads or writes the device's memory, or goes elsewhere.
+REACHES = re.compile("(?!LDC)(LD|ST|ATOM|RED|BRA|BRX|JMP|CALL|RET|EXIT)")
+
+
+def waits(cubin: bytes, folder: Path) -> list[bool]:
+    """Of each kernel, whether it waits for those before it before it reaches for anything."""
+    found = []
+    for kernel in re.split(r"^\.text\.", _code(cubin, folder), flags=re.MULTILINE)[1:]:
+        names = [name for line in kernel.splitlines() for name, _ in _instruction(line)]
+        first = next(name for name in names if name == "ACQBULK" or REACHES.match(name))
+        found.append(first == "ACQBULK")
+    return found
 
 
 Formula = tuple[Any, ...]

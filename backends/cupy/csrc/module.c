@@ -2,21 +2,22 @@
 #define UFUSE_LAUNCH_IMPORTS_ARRAY
 #include "program/program.h"
 
-/* use(array, offsets, capsules, launch, failed, refusal, check, errors, graphs) */
+/* use(array, offsets, capsules, driver, early, failed, refusal, check, errors) */
 static PyObject *
 use(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"array",   "offsets", "capsules", "launch", "failed",
-                            "refusal", "check",   "errors",   "graphs", NULL};
-    PyObject *array, *offsets, *capsules, *launch, *failed, *refusal, *check, *errors, *graphs;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!O!O!OOOO!O!:use", names, &array,
-                                     &PyTuple_Type, &offsets, &PyDict_Type, &capsules, &PyLong_Type,
-                                     &launch, &failed, &refusal, &check, &PyTuple_Type, &errors,
-                                     &PyDict_Type, &graphs)) {
+    static char *names[] = {"array",  "offsets", "capsules", "driver", "early",
+                            "failed", "refusal", "check",    "errors", NULL};
+    PyObject *array, *offsets, *capsules, *driver, *early, *failed, *refusal, *check, *errors;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!O!O!OOOOO!:use", names, &array,
+                                     &PyTuple_Type, &offsets, &PyDict_Type, &capsules, &PyDict_Type,
+                                     &driver, &early, &failed, &refusal, &check, &PyTuple_Type,
+                                     &errors)) {
         return NULL;
     }
-    if (functions_use(capsules, launch, failed, refusal) < 0 || layout_use(array, offsets) < 0 ||
-        numbers_use(check) < 0 || program_use(errors) < 0 || replay_use(graphs) < 0) {
+    if (functions_use(capsules, driver, early, failed, refusal) < 0 ||
+        layout_use(array, offsets) < 0 || numbers_use(check) < 0 || program_use(errors) < 0 ||
+        replay_use(driver) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;

@@ -292,6 +292,50 @@ def test_captured_launches_keep_their_arguments(host: Host) -> None:
     assert (result.get() == wanted).all()
 
 
+@pytest.mark.parametrize(
+    ("architecture", "version", "is_early"),
+    [(90, 12030, True), (89, 12030, False), (90, 12020, False)],
+)
+def test_kernels_are_launched_early_where_they_wait_by_themselves(
+    host: Host, native: Any, monkeypatch: pytest.MonkeyPatch, architecture: int, version: int, is_early: bool
+) -> None:  # fmt: skip
+    """Before those in front of them are done: it depends on what they are compiled for, and on the driver."""
+    cp = host.cupy
+    compiled = ufuse.compile(chain)
+    x, y = arguments(cp)
+    compiled(x, y)
+    monkeypatch.setattr(native, "architecture", lambda: architecture)
+    monkeypatch.setattr(native.runtime, "driverGetVersion", lambda: version)
+    native.why_not.cache_clear()
+    assert native.why_not() is None
+    with host.device.counting() as counts:
+        result = compiled(x, y)
+    assert (counts["launch"], counts["early"]) == (1, is_early)
+    assert same(result, chain(x, y))
+
+
+def test_a_question_about_early_launches_may_fail(
+    host: Host, native: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is raised, and asked again by the next launch."""
+    cp = host.cupy
+    compiled = ufuse.compile(chain)
+    x, y = arguments(cp)
+    compiled(x, y)
+
+    def failing() -> int:
+        raise OSError("no answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(native, "architecture", failing)
+        native.why_not.cache_clear()
+        assert native.why_not() is None
+        run = program_of_chain(host)
+        with pytest.raises(OSError, match="no answer"):
+            run(x, y)
+    assert same(compiled(x, y), chain(x, y))
+
+
 def test_arrays_elsewhere_are_cupys_own(host: Host) -> None:
     """An array of another device is not read by a kernel of this one."""
     cp = host.cupy

@@ -115,6 +115,32 @@ def test_turned_arrays_are_compiled_by_nvrtc(
         assert not any(name.startswith(("LDL", "STL")) for name in code)
 
 
+@pytest.mark.parametrize("architecture", ["sm_90", "sm_100"])
+def test_every_kind_waits_for_the_kernels_before_it(
+    host: Host, compiler: nvrtc.Compiler, architecture: str, tmp_path: Path
+) -> None:
+    """Before it reads anything: it may be on the device before they are done."""
+    with_headers(compiler)
+    if nvrtc.disassembler() is None:
+        pytest.skip("nvdisasm is not installed: pip install nvidia-cuda-nvdisasm")
+    cp = host.cupy
+    x, z = cp.asarray(RNG.integers(-9, 9, (3, 40))), RNG.normal(size=(3, 300)).astype("f")
+    large = cp.asarray(RNG.normal(size=(300, 257)).astype("f"))
+    cases: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+        *((kind, (cp, x, x)) for kind in (*KINDS, written)), (softmax, (z,)), (layer_norm, (z, z[0])), (totals, (z,)),
+        (turned, (large, large.T.copy())), (columns, (large, large)), (turned, (large.T, large)),
+    ]  # fmt: skip
+    found = [
+        nvrtc.waits(
+            compiler.cubin(text.source, compiler.options(text.options, architecture)), tmp_path
+        )
+        for text in texts_of(host, cases)
+    ]
+    assert len(found) > len(cases)
+    assert all(found)
+    assert all(all(one) for one in found)
+
+
 def test_every_kind_is_compiled_by_nvrtc(host: Host, compiler: nvrtc.Compiler) -> None:
     """With CuPy's own headers, for each of the architectures."""
     with_headers(compiler)
@@ -340,7 +366,9 @@ def test_complex_products_are_fused_as_alone(
 def test_complex_products_are_folded_as_alone(
     host: Host, signed: Callable[..., Counter[tuple[str, bool, bool]]], dtype: str, architecture: str
 ) -> None:  # fmt: skip
-    """Between folds with branches, too: four elements at once, one, and those of two threads."""
+    """Between folds with branches, too: several elements at once, one, and those of two threads."""
+    from ufuse.backends.cupy.trees import MOST  # noqa: PLC0415  CuPy may be imported now
+
     x = host.cupy.asarray(np.ones((33, 200), dtype))
     namespace: dict[str, Any] = {"cupy": host.cupy}
     called = f"folds_{dtype}"
@@ -363,7 +391,7 @@ def test_complex_products_are_folded_as_alone(
     assert not wanted - found
     fused = [one for one in wanted if one[2]]
     assert [wanted[one] for one in fused] == [2]
-    assert [found[one] for one in fused] == [4 + 1 + 1]
+    assert [found[one] for one in fused] == [MOST + 1 + 1]
 
 
 @pytest.mark.parametrize("dtype", "fd")

@@ -24,6 +24,24 @@ LAUNCH = ctypes.PYFUNCTYPE(
 )
 
 
+class LaunchConfig(ctypes.Structure):
+    """The driver's."""
+
+    _fields_ = (
+        ("sizes", ctypes.c_uint * 6),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(ctypes.c_int * 18)),
+        ("count", ctypes.c_uint),
+    )
+
+
+LAUNCH_CONFIGURED = ctypes.PYFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(LaunchConfig), *[ctypes.c_void_p] * 3
+)
+EARLY = [6, 0, 1]  # an attribute's kind and value: programmatic stream serialization
+
+
 class KernelError(Exception):
     """A kernel did what has no meaning on a device: its threads wait for each other for ever."""
 
@@ -70,6 +88,7 @@ class Driver:
     functions: dict[int, tuple[Text, str]] = field(default_factory=dict)
     kernels: dict[int, Kernel] = field(default_factory=dict)
     entry: Any = None
+    configured: Any = None
     error: Exception | None = None
     tokens: Iterator[int] = field(default_factory=lambda: itertools.count(1 << 24, 16))
 
@@ -206,8 +225,11 @@ class Driver:
         """What C code calls in place of the driver's functions."""
         from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
 
-        addresses = {native.LAUNCH: self.launch_entry(), **self.graphs.addresses()}
-        return native.Functions(addresses, self.failed)
+        if self.configured is None:
+            self.configured = LAUNCH_CONFIGURED(self._launched_early)
+        early = ctypes.cast(self.configured, ctypes.c_void_p).value or 0
+        addresses = {native.LAUNCH: self.launch_entry(), native.EARLY: early}
+        return native.Functions({**addresses, **self.graphs.addresses()}, self.failed)
 
     def launch_entry(self) -> int:
         """The address of a C function with the signature and the results of `cuLaunchKernel`.
@@ -225,6 +247,13 @@ class Driver:
             self.error = error
             return FAILED
         return 0
+
+    def _launched_early(self, config: Any, function: int, arguments: int, _: int | None) -> int:
+        """Launch a kernel that may begin early; it begins behind the others here."""
+        given = config.contents
+        assert (given.count, given.attributes.contents[:3]) == (1, EARLY)
+        self.device.counts["early"] += 1
+        return self._launched(function, *given.sizes, given.shared, given.stream, arguments, None)
 
     def failed(self, status: int) -> None:
         """Raise what a launch through `launch_entry` ended with."""

@@ -86,7 +86,9 @@ PyObject *as_array(PyObject *object);
 int views_begin(void);
 
 /* functions.c: C functions of CuPy's and of the driver's. */
-int functions_use(PyObject *capsules, PyObject *launch, PyObject *failed, PyObject *refusal);
+void *address_in(PyObject *functions, const char *name);
+int functions_use(PyObject *capsules, PyObject *driver, PyObject *is_early, PyObject *failed,
+                  PyObject *refusal);
 int current_device(void);
 int current_stream(intptr_t *stream);
 PyObject *new_array(int ndim, const Py_ssize_t *shape, PyObject *dtype, uintptr_t *data);

@@ -1,4 +1,4 @@
-/* C functions of CuPy's, compared by signature, and the driver's `cuLaunchKernel`. */
+/* C functions of CuPy's, compared by signature, and those of the driver's that launch a kernel. */
 #include "device/device.h"
 
 enum { DEVICES = 64 }; /* whose contexts are remembered */
@@ -12,6 +12,28 @@ typedef PyObject *(*EnsureContext)(void);
 typedef int (*Launch)(void *function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                       unsigned shared, void *stream, void **arguments, void **extra);
 
+/* CUlaunchAttribute, of the kind whose value is a number. */
+typedef struct {
+    int kind;
+    _Alignas(8) int value;
+    char rest[60];
+} LaunchAttribute;
+
+/* CUlaunchConfig. */
+typedef struct {
+    unsigned blocks[3], threads[3], shared;
+    void *stream;
+    const LaunchAttribute *attributes;
+    unsigned count;
+} LaunchConfig;
+
+_Static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56, "as the driver's are");
+
+enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+
+typedef int (*LaunchConfigured)(const LaunchConfig *config, void *function, void **arguments,
+                                void **extra);
+
 static struct {
     Alloc alloc;
     NewArray new_array;
@@ -19,6 +41,8 @@ static struct {
     GetStream get_stream;
     EnsureContext ensure_context;
     Launch launch;
+    LaunchConfigured launch_configured; /* NULL: the driver has none */
+    PyObject *early;   /* whether kernels of a device's wait by themselves for those before them */
     PyObject *failed;  /* called with the driver's status, raises */
     PyObject *refusal; /* the exception of what is left to plain Python */
 } functions;
@@ -43,6 +67,9 @@ static const struct {
 /* The devices whose context CuPy has made current on this thread. */
 static _Thread_local uint64_t ensured;
 
+/* The devices that have been asked about, and those whose kernels may be launched early. */
+static uint64_t asked, early;
+
 static void *
 function_in(PyObject *capsules, const char *name, const char *signature)
 {
@@ -57,13 +84,23 @@ function_in(PyObject *capsules, const char *name, const char *signature)
     return PyCapsule_GetPointer(capsule, found);
 }
 
+/* An address in a dictionary; NULL where it has none, or with an exception. */
+void *
+address_in(PyObject *functions, const char *name)
+{
+    PyObject *number = PyDict_GetItemString(functions, name); /* borrowed */
+    return number == NULL ? NULL : PyLong_AsVoidPtr(number);
+}
+
 /*
- * Take CuPy's functions from a dictionary of capsules, the address of `cuLaunchKernel`, what is
- * called with its errors, and the exception of refusals. LookupError where a function has another
- * signature; then nothing is changed.
+ * Take CuPy's functions from a dictionary of capsules, the driver's from one of addresses, what
+ * says of a device whether its kernels may be launched early, what is called with the driver's
+ * errors, and the exception of refusals. LookupError where a function has another signature; then
+ * nothing is changed.
  */
 int
-functions_use(PyObject *capsules, PyObject *launch, PyObject *failed, PyObject *refusal)
+functions_use(PyObject *capsules, PyObject *driver, PyObject *is_early, PyObject *failed,
+              PyObject *refusal)
 {
     void *found[Py_ARRAY_LENGTH(table)];
     for (size_t i = 0; i < Py_ARRAY_LENGTH(table); i++) {
@@ -72,8 +109,9 @@ functions_use(PyObject *capsules, PyObject *launch, PyObject *failed, PyObject *
             return -1;
         }
     }
-    void *address = PyLong_AsVoidPtr(launch);
-    if (address == NULL) {
+    void *address = address_in(driver, "cuLaunchKernel");
+    void *configured = PyErr_Occurred() ? NULL : address_in(driver, "cuLaunchKernelEx");
+    if (address == NULL || PyErr_Occurred()) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_LookupError, "the driver has no cuLaunchKernel");
         }
@@ -83,6 +121,9 @@ functions_use(PyObject *capsules, PyObject *launch, PyObject *failed, PyObject *
         *table[i].place = found[i];
     }
     functions.launch = (Launch)(uintptr_t)address;
+    functions.launch_configured = (LaunchConfigured)(uintptr_t)configured;
+    Py_XSETREF(functions.early, Py_NewRef(is_early));
+    asked = 0;
     Py_XSETREF(functions.failed, Py_NewRef(failed));
     Py_XSETREF(functions.refusal, Py_NewRef(refusal));
     ensured = 0;
@@ -198,6 +239,40 @@ ensure_context(int device)
     return 0;
 }
 
+/* Whether a device's kernels may be launched early: 1 or 0; -1 with an exception. */
+static int
+are_early(int device)
+{
+    uint64_t bit = device >= 0 && device < DEVICES ? (uint64_t)1 << device : 0;
+    if (functions.launch_configured == NULL || bit == 0) {
+        return 0;
+    }
+    if ((asked & bit) == 0) {
+        PyObject *answer = PyObject_CallFunction(functions.early, "i", device);
+        int is_so = answer == NULL ? -1 : PyObject_IsTrue(answer);
+        Py_XDECREF(answer);
+        if (is_so < 0) {
+            return -1;
+        }
+        early = is_so ? early | bit : early & ~bit;
+        asked |= bit;
+    }
+    return (early & bit) != 0;
+}
+
+/* Launch a kernel that may begin before those in front of it are done. */
+static int
+launch_early(const Grid *grid, void **arguments, intptr_t stream)
+{
+    LaunchAttribute attribute = {.kind = PROGRAMMATIC_STREAM_SERIALIZATION, .value = 1};
+    LaunchConfig config = {.blocks = {grid->blocks, 1, 1},
+                           .threads = {grid->threads, 1, 1},
+                           .stream = (void *)stream,
+                           .attributes = &attribute,
+                           .count = 1};
+    return functions.launch_configured(&config, grid->function, arguments, NULL);
+}
+
 /*
  * Launch a kernel. The GIL is released: the driver waits where its queue is full, perhaps for a
  * callback of Python's. Returns -1 with the exception that CuPy raises for the driver's status.
@@ -205,14 +280,15 @@ ensure_context(int device)
 int
 launch(const Grid *grid, void **arguments, int device, intptr_t stream)
 {
-    if (ensure_context(device) < 0) {
+    int is_early = ensure_context(device) < 0 ? -1 : are_early(device);
+    if (is_early < 0) {
         return -1;
     }
     int status;
-    Launch function = functions.launch;
     Py_BEGIN_ALLOW_THREADS
-        status = function(grid->function, grid->blocks, 1, 1, grid->threads, 1, 1, 0,
-                          (void *)stream, arguments, NULL);
+        status = is_early ? launch_early(grid, arguments, stream)
+                          : functions.launch(grid->function, grid->blocks, 1, 1, grid->threads, 1,
+                                             1, 0, (void *)stream, arguments, NULL);
     Py_END_ALLOW_THREADS
     if (status == 0) {
         return 0;

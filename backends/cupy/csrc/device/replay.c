@@ -52,8 +52,7 @@ replay_use(PyObject *functions)
     void *found[Py_ARRAY_LENGTH(table)];
     has_functions = false;
     for (size_t i = 0; i < Py_ARRAY_LENGTH(table); i++) {
-        PyObject *number = PyDict_GetItemString(functions, table[i].name); /* borrowed */
-        found[i] = number == NULL ? NULL : PyLong_AsVoidPtr(number);
+        found[i] = address_in(functions, table[i].name);
         if (found[i] == NULL) {
             return PyErr_Occurred() ? -1 : 0;
         }
