@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import cupy
 import numpy as np
 
+from ufuse.backends.cupy import cub
 from ufuse.backends.cupy.compile import compiled
 from ufuse.backends.cupy.folds import (
     NEEDS_ONE,
@@ -28,8 +30,10 @@ from ufuse.backends.cupy.launch import (
     steps_of,
     walk_over,
 )
+from ufuse.backends.cupy.library_order import has_library_order
+from ufuse.backends.cupy.library_totals import library_total_text
 from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.text import VARYING, Form, kernel_name
+from ufuse.backends.cupy.text import VARYING, Dialect, Form, kernel_name
 from ufuse.backends.cupy.vectors import MOST
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 
@@ -54,7 +58,46 @@ FEW_ROWS, ALONE = (
 )  # or so many, where fewer rows than that would leave most of a device idle
 
 
-class TotalKernel(Kernel):
+class FoldKernel(Kernel):
+    """A kernel with reductions, some of them perhaps in CUB's order."""
+
+    def __init__(
+        self, plan: KernelPlan, name: str, constants: Mapping[int, Any], dialect: Dialect
+    ) -> None:
+        super().__init__(plan, name, constants, dialect)
+        self._in_library_order = [fold for fold in folds_of(plan) if has_library_order(fold)]
+        # What CUB would fold where it is: by the address, it reads neighbours at once or not.
+        self._multiples = {
+            fold.inputs[0]: cub.GROUP * fold.loop.dtypes[-1].itemsize
+            for fold in self._in_library_order
+            if fold.inputs[0] < len(plan.operands)
+        }
+
+    def _library_dtype(self, elements: int) -> np.dtype:
+        """What CUB folds so many of.
+
+        Raises:
+            DoesNotFit: CuPy has another kernel fold these.
+
+        """
+        dtypes = {fold.loop.dtypes[-1] for fold in self._in_library_order}
+        if not 0 < elements <= cub.MOST_ELEMENTS or len(dtypes) > 1:
+            raise DoesNotFit
+        return dtypes.pop()
+
+    def _operand(self, place: int) -> tuple[str, Any]:
+        multiple = self._multiples.get(place)
+        kind, what = super()._operand(place)
+        return (kind, what) if multiple is None else ("aligned", (what, multiple))
+
+    def _record_of(self, arrays: list[Any], device: int, packs: bool) -> Record:
+        by_place = dict(zip(self._arrays, arrays, strict=True))
+        if any(by_place[place].data.ptr % each for place, each in self._multiples.items()):
+            raise DoesNotFit
+        return super()._record_of(arrays, device, packs)
+
+
+class TotalKernel(FoldKernel):
     """A kernel that folds everything: each block leaves one element, which a second kernel folds."""
 
     def _launch(self, arrays: list[Any], device: int, _: bool) -> Record:
@@ -63,6 +106,8 @@ class TotalKernel(Kernel):
         if not walk.elements:
             _check_not_empty(self.plan, walk.shape, None)
         blocks = max(1, min(-(-walk.elements // (TOTAL_THREADS * ELEMENTS)), MOST_BLOCKS))
+        if self._in_library_order:
+            blocks = self._library_blocks(walk.elements, device)
         shapes = tuple(
             () if result.how[0] == "scalar" else walk.shape
             for result in self.plan.results
@@ -79,6 +124,20 @@ class TotalKernel(Kernel):
             Launch(rest, 1, TOTAL_THREADS, (*left, *totals, np.int32(blocks))),
         )
         return Record(tuple(zip(shapes, self._results, strict=True)), tuple(sizes), launches)
+
+    def _library_blocks(self, elements: int, device: int) -> int:
+        """How many blocks CUB would have fold so many elements."""
+        dtype = self._library_dtype(elements)
+        tiles = -(-elements // (cub.BLOCK * (cub.BYTES // dtype.itemsize)))
+        if tiles == 1:
+            return 1
+        most = {
+            cub.most_blocks(device, fold.loop.name, dtype.char) for fold in self._in_library_order
+        }
+        blocks = {min(tiles, one) for one in most}
+        if len(blocks) > 1 or 0 in blocks:
+            raise DoesNotFit
+        return blocks.pop()
 
     def _untaken(self) -> list[Segment]:
         """The folds whose total is no result: it is computed all the same."""
@@ -103,12 +162,13 @@ class TotalKernel(Kernel):
 
     def _compiled(self, form: Form) -> Any:
         """The functions of both launches."""
-        module = compiled(total_text(self.plan, self.name, form, self.dialect), self.dialect)
+        write = library_total_text if self._in_library_order else total_text
+        module = compiled(write(self.plan, self.name, form, self.dialect), self.dialect)
         name = kernel_name(self.name)
         return module.get_function(name), module.get_function(f"{name}_rest")
 
 
-class RowKernel(Kernel):
+class RowKernel(FoldKernel):
     """A kernel that folds rows, each in the registers of some threads or by reading it again."""
 
     def _launch(self, arrays: list[Any], device: int, _: bool) -> Record:
@@ -126,11 +186,11 @@ class RowKernel(Kernel):
         steps = [steps_of(array, shape) for array in arrays]
         lengths, outer = collapsed(shape[:-1], [one[:-1] for one in steps])
         columns = tuple(one[-1] if one[-1] in (0, 1) else VARYING for one in steps)
-        threads, items = _width(length)
-        if not items and rows < FEW_ROWS:
-            threads = ALONE
-        group = min(items or MOST, group_of(self.plan))
-        form = RowForm(threads, items, group, threads * items == length, len(lengths), columns)
+        if self._in_library_order:
+            form = self._library_form(shape, len(lengths), columns)
+        else:
+            form = self._own_form(rows, length, len(lengths), columns)
+        threads = form.threads
         rest = [rows, length, *lengths[1:]]
         for own, one, column in zip(outer, steps, columns, strict=True):
             rest += own
@@ -142,6 +202,32 @@ class RowKernel(Kernel):
         arguments = (*places, *map(np.int64, rest))
         launch = Launch(self._form(form, device), blocks, threads * together, arguments)
         return Record(results, (), (launch,))
+
+    def _own_form(self, rows: int, length: int, axes: int, columns: tuple[int, ...]) -> RowForm:
+        """How rows are walked over where any order will do."""
+        threads, items = _width(length)
+        if not items and rows < FEW_ROWS:
+            threads = ALONE
+        group = min(items or MOST, group_of(self.plan))
+        return RowForm(threads, items, group, threads * items == length, axes, columns)
+
+    def _library_form(self, shape: tuple[int, ...], axes: int, columns: tuple[int, ...]) -> RowForm:
+        """How rows are walked over by threads that have of them what CUB's have.
+
+        Raises:
+            DoesNotFit: CuPy has another kernel fold these.
+
+        """
+        length = shape[-1]
+        threads, each = tile = cub.tile_of(length, self._library_dtype(math.prod(shape)))
+        if length < tile.elements:
+            items = 1 << (-(-length // threads) - 1).bit_length()
+            return RowForm(threads, items, 1, threads * items == length, axes, columns)
+        is_mixed = length % tile.elements != 0
+        items = 0 if is_mixed or length > WIDTHS[-1][0] else length // threads
+        return RowForm(
+            threads, items, cub.GROUP, threads * items == length, axes, columns, each, is_mixed
+        )
 
     def _compiled(self, form: RowForm) -> Any:
         """The function of a form."""

@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ufuse.backends.cupy import cub
+from ufuse.backends.cupy.library_order import FUNCTION_OF, FUNCTIONS, has_library_order, is_tree
 from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, is_array, opened
 from ufuse.backends.cupy.vectors import BYTES, MOST, PACK, is_simple
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
-from ufuse.graph.types import ArrayType
+from ufuse.graph.types import ArrayType, c_order
 
 # What two values give. Of a NaN and a number `maximum` and `minimum` give the NaN.
 # fmt: off
@@ -44,7 +46,8 @@ class RowForm:
 
     threads: how many a row has. items: how many elements each keeps in registers, whole groups; 0: it reads them again.
     group: how many neighbouring ones it takes at once. whole: the row has as many as its threads can keep. axes: those
-    that rows are counted along. columns: each array's step along a row if it is 0 or 1, else VARYING.
+    that rows are counted along. columns: each array's step along a row if it is 0 or 1, else VARYING. tile: how many
+    elements of a thread CUB folds as one (cub.py); 0: none. mixed: rows have part of a tile, or begin anywhere.
     """
 
     threads: int
@@ -53,6 +56,8 @@ class RowForm:
     whole: bool
     axes: int
     columns: tuple[int, ...]
+    tile: int = 0
+    mixed: bool = False
 
 
 def fold_along(node: Node) -> Fold | str:
@@ -76,6 +81,20 @@ def fold_along(node: Node) -> Fold | str:
     return "it is not along the last axis"
 
 
+def library_fold_along(node: Node) -> Fold | str:
+    """The fold of floats over every axis or the last in CUB's order, or why no kernel does it."""
+    source, found = node.inputs[0].type, fold_along(node)
+    if not isinstance(found, Fold):
+        return found
+    assert isinstance(source, ArrayType)
+    name, dtypes = found.loop.name, found.loop.dtypes
+    if name not in cub.METHODS or dtypes[-1].char not in "fd" or source.dtype != dtypes[-1]:
+        return "CUB folds others"
+    if not source.contiguous or source.order != c_order(source.ndim):
+        return "what is folded is not in C order"
+    return replace(found, loop=replace(found.loop, kind="library"))
+
+
 def folds_of(plan: KernelPlan) -> list[Segment]:
     """The reductions of a kernel."""
     return [segment for segment in plan.segments if segment.kind in KINDS]
@@ -91,6 +110,8 @@ def group_of(plan: KernelPlan) -> int:
 def sum_dtype(fold: Segment) -> np.dtype:
     """What a fold is computed in."""
     dtype = fold.loop.dtypes[-1]
+    if has_library_order(fold):
+        return dtype
     if dtype.char == "f" and fold.loop.name == "add":
         return np.dtype("f8")
     return np.dtype("i4") if dtype.char in "?bBhH" else dtype
@@ -140,9 +161,18 @@ class FoldWriter(Writer):
 
     def functions(self) -> Iterator[str]:
         """A function for each fold, of two values."""
+        if any(map(has_library_order, self.folds)):
+            yield FUNCTIONS
         for fold in self.folds:
             kind, name = self.kind_of(fold), fold.outputs[0]
             yield f"__device__ __forceinline__ {kind} fold{name}({kind} a, {kind} b) {{"
+            if has_library_order(fold):
+                yield f"    return {FUNCTION_OF[fold.loop.name]}(a, b);"
+                yield "}"
+                yield f"struct Fold{name} {{"
+                yield f"    static __device__ {kind} both({kind} a, {kind} b) {{ return fold{name}(a, b); }}"
+                yield "};"
+                continue
             one = AT_ONCE.get(fold.loop.name) if kind == "float" else None
             if one is not None:
                 yield "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800"
@@ -170,6 +200,9 @@ class FoldWriter(Writer):
         """All of a row's threads: each has the result."""
         name = fold.outputs[0]
         width = min(threads, 32)
+        if has_library_order(fold):
+            yield from self._across_as_library(fold, threads, row)
+            return
         yield from self._lanes(fold, width)
         if threads > width:
             width = threads // 32
@@ -178,6 +211,23 @@ class FoldWriter(Writer):
             yield f"a{name} = part{name}[{row} * {width} + lane % {width}];"
             yield from self._lanes(fold, width)
         yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0, {width});"
+
+    def _across_as_library(self, fold: Segment, threads: int, row: str) -> Iterator[str]:
+        """All of a row's threads, in CUB's order: lanes that are there, and warps in turn."""
+        name, kind, warps = fold.outputs[0], self.kind_of(fold), threads // 32
+        if warps:
+            yield "for (int s = 1; s < 32; s <<= 1) {"
+            yield f"    const {kind} b = __shfl_down_sync(0xffffffffu, a{name}, s);"
+            yield f"    if (lane % 32 + s < 32 && lane + s < valid) a{name} = fold{name}(a{name}, b);"
+            yield "}"
+        if warps > 1:
+            yield f"if (lane % 32 == 0) part{name}[{row} * {warps} + lane / 32] = a{name};"
+            yield "__syncthreads();"
+            yield f"a{name} = part{name}[{row} * {warps}];"
+            yield f"for (int w = 1; w < {warps}; ++w)"
+            yield f"    if (w * 32 < valid) a{name} = fold{name}(a{name}, part{name}[{row} * {warps} + w]);"
+        elif warps:
+            yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0);"
 
     def _lanes(self, fold: Segment, width: int) -> Iterator[str]:
         """So many threads of a warp: the first has the result."""
@@ -380,11 +430,17 @@ class RowWriter(FoldWriter):
             f"         first += (long long)gridDim.x * {together}) {{",
             "        const long long i = first + own;",
             f"        const {index} count = {self._count(together)};",
+            *_indented(2, self._valid()),
             *_indented(2, (*self._row(), *kept, *passes)),
             *(["        __syncthreads();"] if threads > 32 else []),
             "    }",
             "}",
         )
+
+    def _valid(self) -> Iterator[str]:
+        """How many threads have elements."""
+        if any(map(has_library_order, self.folds)):
+            yield f"const int valid = count < {self.rows.threads} ? (int)count : {self.rows.threads};"
 
     def _count(self, together: int) -> str:
         """How long the row is that a thread has; where all have all their elements, the compiler knows it."""
@@ -438,27 +494,69 @@ class RowWriter(FoldWriter):
         if is_last:
             wanted += [one.value for one in self.plan.results if not self._is_row(one.value)]
         body = [line for value in wanted for line in self._computed(value, number)]
-        body += [self.folded(fold, "j < count") for fold in folds]
+        trees = [fold for fold in folds if self._is_tree(fold)]
+        for fold in folds:
+            name, (value,) = fold.outputs[0], fold.inputs
+            body.append(
+                f"q{name}[k] = v{value};" if fold in trees else self.folded(fold, "j < count")
+            )
         stores = list(self._stores()) if is_last else []
         if body or stores:
-            yield from self._walk(body, stores)
+            yield from self._walk(body, stores, trees)
         for fold in folds:
             yield from self.across(fold, self.rows.threads, "own")
+            if has_library_order(fold) and fold.loop.name == "add":
+                yield f"a{fold.outputs[0]} = fold{fold.outputs[0]}(0, a{fold.outputs[0]});"
             yield self.finished(fold)
         if is_last:
             for place, result in enumerate(self.plan.results):
                 if result.how[0] == "rows":
                     yield f"if (lane == 0 && i < rows) r{place}[i] = v{result.value};"
 
-    def _walk(self, body: list[str], stores: list[Store]) -> Iterator[str]:
+    def _is_tree(self, fold: Segment) -> bool:
+        return self.rows.tile > 0 and is_tree(fold)
+
+    def _trees(self, folds: list[Segment], count: int) -> Iterator[str]:
+        """Fold the tiles that a thread has so many elements of."""
+        tile, threads = self.rows.tile, self.rows.threads
+        for fold in folds:
+            name = fold.outputs[0]
+            for first in range(0, count, tile):
+                is_first = str(first == 0).lower() if self.rows.items else "begin == 0"
+                tree = f"a{name} = ufuse_tree<{tile}, Fold{name}>(q{name} + {first}, {is_first}, a{name});"
+                if not self.rows.mixed:
+                    yield tree
+                    continue
+                yield f"if (begin + {threads * tile} <= count) {tree}"
+                yield f"else for (int k = 0; k < {tile}; ++k)"
+                yield f"    if (begin + lane + k * {threads} < count) a{name} = fold{name}(a{name}, q{name}[k]);"
+
+    def _where(self) -> str:
+        """Where along the row the element `e` of a group is."""
+        if not self.rows.mixed:
+            return "at + e"
+        threads, group = self.rows.threads, self.rows.group
+        return f"(is_grouped ? at + e : begin + lane + (g * {group} + e) * {threads})"
+
+    def _are_grouped(self) -> str:
+        """Whether a group of a thread's is neighbours, and all there."""
+        condition = f"is_aligned && at + {self.rows.group} <= count"
+        return f"is_grouped && {condition}" if self.rows.mixed else condition
+
+    def _walk(self, body: list[str], stores: list[Store], trees: list[Segment]) -> Iterator[str]:
         """Every element: all that a thread reads of a row is on its way before it computes."""
         threads, group = self.rows.threads, self.rows.group
-        groups = self.rows.items // group or AGAIN
+        groups = (self.rows.items or self.rows.tile) // group or AGAIN
         index, begin = ("int", "") if self.rows.items else ("long long", "begin + ")
         each = ["#pragma unroll", f"for (int g = 0; g < {groups}; ++g) {{"]
         each.append(f"    const {index} at = {begin}(lane + g * {threads}) * {group};")
         if not self.rows.items:
             yield f"for (long long begin = 0; begin < count; begin += {threads * group * groups}) {{"
+        if self.rows.mixed:
+            whole = f"begin + {threads * self.rows.tile} <= count"
+            yield f"const bool is_grouped = {whole} && i * m % {group} == 0;"
+        for fold in trees:
+            yield f"{self.kind_of(fold)} q{fold.outputs[0]}[{groups * group}];"
         for place in self.loaded:
             if place not in self.crossing:
                 yield f"{self.type_name(self.plan.dtype(place))} l{place}[{groups * group}];"
@@ -469,11 +567,13 @@ class RowWriter(FoldWriter):
             yield f"    {self.pack(self.plan.dtype(one.value), group)} {one.name};"
         yield "    #pragma unroll"
         yield f"    for (int e = 0; e < {group}; ++e) {{"
-        yield f"        const {index} j = at + e, k = g * {group} + e;"
+        yield f"        const {index} j = {self._where()};"
+        yield f"        const int k = g * {group} + e;"
         yield from _indented(2, body)
         yield from (f"        {one.name}.at[e] = v{one.value};" for one in stores)
         yield "    }"
         yield from (*_indented(1, self._written(stores)), "}")
+        yield from self._trees(trees, groups * group)
         if not self.rows.items:
             yield "}"
 
@@ -485,7 +585,7 @@ class RowWriter(FoldWriter):
         group = self.rows.group
         packed = [place for place in self.loaded if self._is_packed(place)]
         if packed:
-            yield f"if (is_aligned && at + {group} <= count) {{"
+            yield f"if ({self._are_grouped()}) {{"
             for place in packed:
                 pack = self.pack(self.plan.dtype(place), group)
                 yield f"    const {pack} d{place} = *reinterpret_cast<const {pack}*>(b{place} + at);"
@@ -497,17 +597,18 @@ class RowWriter(FoldWriter):
 
     def _one_by_one(self, place: int) -> str:
         kind, group = self.type_name(self.plan.dtype(place)), self.rows.group
-        element = self._element(place, "(at + e)")
+        where = self._where()
+        element = self._element(place, f"({where})")
         return (
             f"for (int e = 0; e < {group}; ++e)"
-            f" {self._kept(place)}[g * {group} + e] = at + e < count ? {element} : ({kind})0;"
+            f" {self._kept(place)}[g * {group} + e] = {where} < count ? {element} : ({kind})0;"
         )
 
     def _written(self, stores: list[Store]) -> Iterator[str]:
         """A group of each result."""
         packed = [one for one in stores if one.packed]
         if packed:
-            yield f"if (is_aligned && at + {self.rows.group} <= count) {{"
+            yield f"if ({self._are_grouped()}) {{"
             for one in packed:
                 pack = self.pack(self.plan.dtype(one.value), self.rows.group)
                 yield f"    *reinterpret_cast<{pack}*>({one.row} + at) = {one.name};"
@@ -518,8 +619,9 @@ class RowWriter(FoldWriter):
 
     def _put(self, one: Store) -> str:
         """The elements of a group that are there."""
-        at = one.row + ("[at + e]" if one.step is None else f"[(at + e) * {one.step}]")
-        return f"for (int e = 0; e < {self.rows.group}; ++e) if (at + e < count) {at} = {one.name}.at[e];"
+        where = self._where()
+        at = one.row + (f"[{where}]" if one.step is None else f"[({where}) * {one.step}]")
+        return f"for (int e = 0; e < {self.rows.group}; ++e) if ({where} < count) {at} = {one.name}.at[e];"
 
     def _is_row(self, value: int) -> bool:
         count = len(self.plan.operands)
@@ -589,7 +691,8 @@ def row_text(plan: KernelPlan, name: str, form: RowForm, together: int, dialect:
     words = sum(-(-plan.dtype(value).itemsize // 4) for value in writer.crossing)
     if words * form.items <= MOST_REGISTERS:
         return text
-    long = replace(form, items=0, group=group_of(plan), whole=False)
+    group = form.group if any(map(has_library_order, writer.folds)) else group_of(plan)
+    long = replace(form, items=0, group=group, whole=False)
     return RowWriter(plan, long, dialect).text(name, together)
 
 

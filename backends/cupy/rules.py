@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from ufuse.backends.cupy import cub
 from ufuse.backends.cupy.calls import call, call_of_dtype, tried
-from ufuse.backends.cupy.folds import fold_along
+from ufuse.backends.cupy.folds import fold_along, library_fold_along
 from ufuse.backends.cupy.gathers import gather_of, with_places
 from ufuse.backends.cupy.masked import with_masks
 from ufuse.backends.cupy.statistics import as_reductions
@@ -46,15 +47,16 @@ def loop_of(node: Node) -> Loop | str:
 
 
 def fold_of(node: Node) -> Fold | str:
-    """Of whole numbers any order gives CuPy's bits; else the order is that of CuPy's own kernel."""
+    """Of whole numbers any order gives CuPy's bits; else the order is CUB's, or that of CuPy's own kernel."""
     if library().foreign_reduction(node.op) is not None:
         return "it is a kernel of CuPy's that no kernel of ours has the place of"
     dtypes = [one.type.dtype for one in (node, node.inputs[0]) if isinstance(one.type, ArrayType)]
+    found: Fold | str = ""
     if all(dtype.kind in "biu" for dtype in dtypes):
         found = fold_along(node)
-        if isinstance(found, Fold):
-            return found
-    return tree_along(node)
+    elif cub.is_taken():
+        found = library_fold_along(node)
+    return found if isinstance(found, Fold) else tree_along(node)
 
 
 def any_fold_of(node: Node) -> Fold | str:

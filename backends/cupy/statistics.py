@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from ufuse.backends.cupy import cub
 from ufuse.backends.cupy.moments import moment_of
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind, Op
 from ufuse.graph.passes.rewrite import Builder, rewritten
-from ufuse.graph.types import ArrayType
+from ufuse.graph.types import ArrayType, c_order
 from ufuse.graph.typing.device_calls import DEVICE_METHOD
 from ufuse.graph.typing.infer import CannotInfer
 from ufuse.graph.typing.library import cupy as library
@@ -31,7 +33,7 @@ def as_reductions(graph: Graph, *, exact: bool) -> Graph:
 
 def _reduction(node: Node, name: str, builder: Builder, *, exact: bool) -> Node | None:
     keywords = dict(node.attributes["keywords"])
-    if not exact:
+    if not exact or _is_sum_of_library(name, node.inputs[0], keywords):
         moment = moment_of(name, node.inputs[0], keywords, node.location)
         if moment is not None and moment.type == node.type:
             there = dict.fromkeys(builder.nodes)
@@ -56,6 +58,15 @@ def _reduction(node: Node, name: str, builder: Builder, *, exact: bool) -> Node 
         "dtype": None,
     }
     return builder.add(Node(row, node.inputs, type_, attributes, node.location))
+
+
+def _is_sum_of_library(name: str, source: Node, keywords: dict[str, Any]) -> bool:
+    """Whether CuPy's mean is what CUB sums of the last axis, divided by how many there are."""
+    type_, axis = source.type, keywords.get("axis", ("const", None))[1]
+    if name != "mean" or axis is None or not isinstance(type_, ArrayType) or not cub.is_taken():
+        return False
+    in_order = type_.ndim > 1 and type_.contiguous and type_.order == c_order(type_.ndim)
+    return in_order and type_.dtype.char in "fd"
 
 
 def with_inputs(nodes: Iterable[Node], there: Iterable[Node] = ()) -> list[Node]:

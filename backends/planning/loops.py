@@ -11,7 +11,7 @@ import numpy as np
 class Loop:
     """An inner loop: the library's own for a ufunc, or a copy, cast or choice. `dtypes` end with the output's."""
 
-    kind: str  # "ufunc", "cast", "copy", "where" or "gather"
+    kind: str  # "ufunc", "cast", "copy", "where" or "gather"; of a fold in a library's own order "library"
     name: str
     dtypes: tuple[np.dtype, ...]
     ufunc: np.ufunc | None = None

@@ -16,7 +16,7 @@ from tests.support.cupy_host.driver import ORDERS
 from .test_folds import launched, source_of
 from .test_numpys import check as check_numpys
 from .test_numpys import is_sent
-from .test_reductions import check, same
+from .test_reductions import check, folds_as_cub, same
 
 RNG = np.random.default_rng(25)
 SIZES = (0, 1, 31, 33, 255, 257, 4099)
@@ -260,5 +260,5 @@ def test_what_was_folded_is_overwritten(host: Host) -> None:
         return first, x - highest[:, None]
 
     compiled = check(overwritten, host.cupy.asarray(RNG.normal(size=(257, 33))))
-    assert "min" not in source_of(compiled)
+    assert folds_as_cub() or "min" not in source_of(compiled)
     check(overwritten, host.cupy.asarray(RNG.normal(size=(3, 3))))

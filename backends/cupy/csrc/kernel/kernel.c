@@ -26,7 +26,17 @@ read_apart(const char *kind, PyObject *what, Operand *operand)
            operand->behind >= 0 && operand->axis < MOST_AXES && operand->behind < MOST_AXES;
 }
 
-/* ("array", itemsize), ("number", dtype), ("known", bytes), or what `read_apart` reads. */
+/* An array, of which it is known that its address is a multiple: ("aligned", (itemsize, multiple))
+ */
+static bool
+read_aligned(PyObject *what, Operand *operand)
+{
+    operand->kind = OPERAND_ARRAY;
+    return is_tuple(what) && PyArg_ParseTuple(what, "nn", &operand->item, &operand->multiple) &&
+           operand->item > 0 && operand->multiple > 0;
+}
+
+/* ("array", itemsize), ("number", dtype), ("known", bytes), or what others read. */
 static int
 read_operand(PyObject *given, Operand *operand)
 {
@@ -57,7 +67,8 @@ read_operand(PyObject *given, Operand *operand)
             return 0;
         }
     }
-    else if (read_apart(kind, what, operand)) {
+    else if (strcmp(kind, "aligned") == 0 ? read_aligned(what, operand)
+                                          : read_apart(kind, what, operand)) {
         return 0;
     }
     if (!PyErr_Occurred()) {

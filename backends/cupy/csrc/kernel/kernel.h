@@ -69,11 +69,12 @@ typedef enum {
 
 typedef struct {
     OperandKind kind;
-    Py_ssize_t item;  /* of an array or a table: bytes of an element */
-    int axes;         /* of a table */
-    int axis, behind; /* the axis, and how many axes of the kernel's shape come behind it */
-    PyObject *dtype;  /* of a number that varies */
-    Cell value;       /* of a number that is known */
+    Py_ssize_t item;     /* of an array or a table: bytes of an element */
+    Py_ssize_t multiple; /* what the address of an array has to be a multiple of; 0: of nothing */
+    int axes;            /* of a table */
+    int axis, behind;    /* the axis, and how many axes of the kernel's shape come behind it */
+    PyObject *dtype;     /* of a number that varies */
+    Cell value;          /* of a number that is known */
 } Operand;
 
 /*

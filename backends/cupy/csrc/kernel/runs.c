@@ -46,7 +46,8 @@ static bool
 read_view(const Operand *operand, PyObject *array, Given *given, Cell *cell)
 {
     DeviceView view;
-    if (array == NULL || !view_of(array, &view)) {
+    if (array == NULL || !view_of(array, &view) ||
+        (operand->multiple > 0 && view.data % (uintptr_t)operand->multiple != 0)) {
         return false;
     }
     *cell = cell_of_word(view.data);

@@ -1,0 +1,83 @@
+"""In which order CUB folds floats, which CuPy's wheels have compiled: a kernel that folds likewise has its bits.
+
+Of rows one thread, a warp or 256 threads fold one; each thread has so many items of a tile. Where a row has whole tiles
+and memory is aligned a thread's items are groups of four neighbours, else they are as far apart as there are threads.
+Of a whole tile single precision is added as a tree, behind what the tiles before have; all else in turn. Lanes 1, 2, 4,
+8 and 16 apart are folded then, and warps in turn; a sum begins from zero at last.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+BUILDS = frozenset(
+    (300102,)
+)  # of CUB, whose order this is (AgentReduce, policies of fixed-size segments)
+GROUP = 4  # neighbours that are read at once
+WARP, BLOCK = 32, 256  # threads
+BYTES = 64  # of a thread's items of a tile
+MOST_ELEMENTS = 2**31 - 1  # of an array that CuPy gives to CUB
+METHODS = {"add": "sum", "maximum": "max", "minimum": "min"}  # of what is folded
+UNIT = 256  # bytes of memory
+MOST_AT_ONCE = 32  # blocks of a processor
+
+
+class Tile(NamedTuple):
+    """Who folds a row: how many threads, how many items each has of a tile."""
+
+    threads: int
+    items: int
+
+    @property
+    def elements(self) -> int:
+        """How many there are."""
+        return self.threads * self.items
+
+
+def is_taken() -> bool:
+    """Whether CuPy has CUB fold what it can, in the order that is known."""
+    accelerator, cub = cupy._core._accelerator, cupy.cuda.cub
+    taken = tuple(accelerator.get_routine_accelerators()) == (accelerator.ACCELERATOR_CUB,)
+    return taken and cub.available and cub.get_build_version() in BUILDS
+
+
+@cache
+def most_blocks(device: int, name: str, char: str) -> int:
+    """How many blocks fold everything at most, on the current device; 0: that is not known.
+
+    As many as a device has room for, five times; CUB asks the driver, and asks CuPy for memory for one result of each.
+    """
+    processors = cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+    sizes: list[int] = []
+    allocate = cupy.cuda.get_allocator()
+
+    def noted(size: int) -> Any:
+        sizes.append(size)
+        return allocate(size)
+
+    item = np.dtype(char).itemsize
+    array = cupy.zeros(2 * BLOCK * (BYTES // item), char)
+    with cupy.cuda.using_allocator(noted):
+        getattr(array, METHODS[name])()
+    found = [
+        blocks
+        for blocks in range(5 * processors, 5 * MOST_AT_ONCE * processors + 1, 5 * processors)
+        if _taken_for(blocks * item) in sizes
+    ]
+    return found[0] if len(found) == 1 else 0
+
+
+def _taken_for(size: int) -> int:
+    """The memory that CUB asks for one part of such a size: whole units, wherever they begin."""
+    return -(-size // UNIT) * UNIT + UNIT - 1
+
+
+def tile_of(length: int, dtype: np.dtype) -> Tile:
+    """The tile of rows of a length."""
+    items = BYTES // dtype.itemsize
+    threads = 1 if length <= items else WARP if length <= WARP * items else BLOCK
+    return Tile(threads, items)

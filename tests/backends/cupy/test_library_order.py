@@ -1,0 +1,321 @@
+"""Reductions of floats along rows, in kernels, in the order in which CUB folds them: its bits.
+
+The test device has no CUB: there the order is compared with NumPy's replay of it, on a GPU with CuPy's own results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+from tests.support.cupy_host.driver import ORDERS
+
+from .test_folds import softmax
+from .test_reductions import folds_as_cub, same
+
+RNG = np.random.default_rng(77)
+# About the ends of what one thread, a warp and a block fold, and of their tiles, of either precision.
+LENGTHS = (
+    1,
+    2,
+    7,
+    8,
+    9,
+    15,
+    16,
+    17,
+    31,
+    32,
+    33,
+    100,
+    255,
+    256,
+    257,
+    511,
+    512,
+    513,
+    777,
+    1024,
+    2047,
+    2048,
+    2049,
+    2052,
+)
+LONGER = (3000, 4095, 4096, 4097, 4100, 5000, 6144, 8191, 8192, 8193, 8196, 12288, 20000)
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": np.add,
+    "max": lambda a, b: np.where(np.isnan(a), a, np.where(np.isnan(b), b, np.where(a < b, b, a))),
+    "min": lambda a, b: np.where(np.isnan(a), a, np.where(np.isnan(b), b, np.where(a < b, a, b))),
+}
+
+
+@pytest.fixture
+def cub(host: Host, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Have kernels fold as CUB; whether it is there."""
+    from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
+
+    is_there = cub.is_taken()
+    monkeypatch.setattr(cub, "is_taken", lambda: True)
+    return is_there
+
+
+def replayed(name: str, rows: np.ndarray) -> np.ndarray:
+    """What CUB makes of each row."""
+    return np.array([_of_row(name, row, number) for number, row in enumerate(rows)], rows.dtype)
+
+
+def _of_row(name: str, row: np.ndarray, number: int) -> Any:
+    length, each = len(row), 64 // row.itemsize
+    threads = 1 if length <= each else 32 if length <= 32 * each else 256
+    fold, is_tree = OPERATIONS[name], name == "sum" and row.itemsize == 4
+    had: list[Any] = [None] * threads
+    for begin in range(0, length, threads * each):
+        is_whole = begin + threads * each <= length
+        is_grouped = is_whole and number * length % 4 == 0
+        for thread in range(threads):
+            places = [
+                begin + ((k // 4) * threads + thread) * 4 + k % 4
+                if is_grouped
+                else begin + thread + k * threads
+                for k in range(each)
+            ]
+            items = [row[place] for place in places if place < length]
+            if had[thread] is not None:
+                items.insert(0, had[thread])
+            if items:
+                had[thread] = _folded(fold, items, is_tree=is_tree and is_whole)
+    lanes = [one for one in had if one is not None]
+    warps = [_of_warp(fold, lanes[first : first + 32]) for first in range(0, len(lanes), 32)]
+    made = _folded(fold, warps, is_tree=False)
+    return fold(row.dtype.type(0), made) if name == "sum" else made
+
+
+def _folded(fold: Callable[[Any, Any], Any], items: list[Any], *, is_tree: bool) -> Any:
+    if not is_tree:
+        made = items[0]
+        for one in items[1:]:
+            made = fold(made, one)
+        return made
+    step = 1
+    items = list(items)
+    while step < len(items):
+        for k in range(0, len(items) - step, 2 * step):
+            items[k] = fold(items[k], items[k + step])
+        step *= 2
+    return items[0]
+
+
+def _of_warp(fold: Callable[[Any, Any], Any], lanes: list[Any]) -> Any:
+    for step in (1, 2, 4, 8, 16):
+        lanes = [
+            fold(one, lanes[k + step]) if k + step < len(lanes) else one
+            for k, one in enumerate(lanes)
+        ]
+    return lanes[0]
+
+
+def values(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Numbers of many sizes, some equal but for the sign of zero."""
+    made = RNG.normal(size=shape) * 10.0 ** RNG.integers(-3, 4, shape)
+    made[RNG.random(shape) < 0.1] *= 0
+    return made.astype(dtype)
+
+
+def folded(x: Any) -> Any:
+    """Of what is computed, and of an array as it is."""
+    y = x * 0.5
+    return (
+        y.sum(axis=-1),
+        y.max(axis=-1),
+        y.min(axis=-1),
+        x.sum(axis=-1),
+        y - x.mean(axis=-1, keepdims=True),
+    )
+
+
+def wanted_of(cp: Any, x: np.ndarray) -> list[np.ndarray]:
+    """The results of `folded` by CUB."""
+    y = x * x.dtype.type(0.5)
+    total = replayed("sum", x)
+    mean = total[:, None] / x.dtype.type(x.shape[1])
+    return [replayed("sum", y), replayed("max", y), replayed("min", y), total, y - mean]
+
+
+@pytest.mark.parametrize("dtype", "fd")
+@pytest.mark.parametrize("lengths", [LENGTHS, LONGER], ids=["short", "long"])
+def test_rows_of_every_length(host: Host, cub: bool, dtype: str, lengths: tuple[int, ...]) -> None:
+    """In registers and longer, whole tiles and parts of some, rows that begin anywhere."""
+    cp = host.cupy
+    compiled = ufuse.compile(folded)
+    for length in lengths:
+        given = values((3, length), dtype)
+        x = cp.asarray(given)
+        wanted = folded(x) if cub else list(map(cp.asarray, wanted_of(cp, given)))
+        for order in ORDERS:
+            with host.driver.running(order):
+                for result in (compiled(x), compiled(x)):
+                    assert all(map(same, result, wanted)), (length, order)
+    assert compiled.stats.hits
+    assert not compiled.breaks
+    text = compiled.graphs[0].source("cupy")
+    assert text.count("__global__") == 1
+
+
+def layer_norm(x: Any, weight: Any) -> Any:
+    """Two means, one behind the other."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    scale = np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5)
+    return centred / scale * weight
+
+
+@pytest.mark.parametrize("function", [softmax, layer_norm])
+def test_softmax_and_layer_norm_are_one_kernel(host: Host, cub: bool, function: Any) -> None:
+    """With CuPy's own bits, where CUB is."""
+    cp = host.cupy
+    compiled = ufuse.compile(function)
+    for length in (5, 40, 512, 1000, 4096, 5001, 8192):
+        x = cp.asarray(values((5, length), "f"))
+        given = (x,) if function is softmax else (x, x[0])
+        results = [compiled(*given) for _ in range(2)]
+        wanted = function(*given)
+        for result in results:
+            assert same(result, wanted) if cub else cp.allclose(result, wanted, 1e-4, 1e-5)
+    assert compiled.graphs[0].source("cupy").count("__global__") == 1
+    assert not compiled.breaks
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_what_rounds_otherwise_on_a_gpu(host: Host, dtype: str) -> None:
+    """Subnormals, which CUB does not flush, infinities, and NaN of several kinds: of rows and of everything."""
+    if not folds_as_cub():
+        pytest.skip("it is about CUB on a GPU")
+    rows, total = ufuse.compile(folded), ufuse.compile(everything)
+    smallest = np.finfo(dtype).smallest_subnormal
+    for length in (7, 40, 512, 700, 4096, 5001, 12288):
+        given = values((4, length), dtype)
+        given[0] = RNG.integers(-9, 9, length) * smallest
+        given[1, RNG.random(length) < 0.1] = np.inf
+        given[2, RNG.random(length) < 0.05] = np.nan
+        given[2, RNG.random(length) < 0.05] = -np.nan
+        given[3] = np.where(RNG.random(length) < 0.5, 0.0, -0.0)
+        x = host.cupy.asarray(given)
+        for _ in range(2):
+            assert all(map(same, rows(x), folded(x))), length
+            for one in x:
+                assert all(map(same, total(one), everything(one))), length
+
+
+def test_what_cub_does_not_fold(host: Host, cub: bool) -> None:
+    """Nothing, and memory that begins between groups: plain Python runs."""
+    cp = host.cupy
+    compiled = ufuse.compile(folded)
+    for x in (cp.ones((3, 0), "f"), cp.ones(301, "f")[1:].reshape(3, 100), cp.ones((0, 5), "f")):
+        for _ in range(3):
+            try:
+                wanted = folded(x)
+            except ValueError as error:
+                with pytest.raises(ValueError, match=str(error)[:20]):
+                    compiled(x)
+            else:
+                assert all(map(same, compiled(x), wanted))
+
+
+def test_nothing_is_assumed_without_cub(host: Host) -> None:
+    """On the test device, and where CuPy is told to take another library."""
+    from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
+
+    accelerator = host.cupy._core._accelerator
+    before = accelerator.get_routine_accelerators()
+    try:
+        for names in ([], ["cutensor"], ["cub", "cutensor"]):
+            accelerator.set_routine_accelerators(names)
+            assert not cub.is_taken()
+    finally:
+        accelerator.set_routine_accelerators(before)
+
+
+def replayed_total(name: str, given: np.ndarray, most: int) -> Any:
+    """What CUB makes of everything, with so many blocks at most."""
+    each = 64 // given.itemsize
+    tile, is_tree = 256 * each, name == "sum" and given.itemsize == 4
+    blocks = min(-(-len(given) // tile), most)
+
+    def block(values: np.ndarray, begins: range) -> Any:
+        had: list[Any] = [None] * 256
+        for begin in begins:
+            is_whole = begin + tile <= len(values)
+            for thread in range(256):
+                places = [
+                    begin + (k // 4 * 1024 + thread * 4 + k % 4 if is_whole else thread + k * 256)
+                    for k in range(each)
+                ]
+                items = [values[place] for place in places if place < len(values)]
+                if had[thread] is not None:
+                    items.insert(0, had[thread])
+                if items:
+                    had[thread] = _folded(OPERATIONS[name], items, is_tree=is_tree and is_whole)
+        lanes = [one for one in had if one is not None]
+        warps = [_of_warp(OPERATIONS[name], lanes[at : at + 32]) for at in range(0, len(lanes), 32)]
+        return _folded(OPERATIONS[name], warps, is_tree=False)
+
+    left = [
+        block(given, range(number * tile, len(given), blocks * tile)) for number in range(blocks)
+    ]
+    made = block(np.array(left, given.dtype), range(0, blocks, tile)) if blocks > 1 else left[0]
+    return made + given.dtype.type(0) if name == "sum" else made
+
+
+def everything(x: Any) -> Any:
+    """Of what is computed, and of an array as it is."""
+    y = x * 0.5
+    return y.sum(), y.max(), x.min(), y, x.sum()
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_totals_of_every_length(
+    host: Host, cub: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one block, of as many as there are tiles, of fewer."""
+    from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
+
+    cp = host.cupy
+    if not cub:
+        monkeypatch.setattr(order, "most_blocks", lambda device, name, char: 3)
+    compiled = ufuse.compile(everything)
+    for length in (
+        1,
+        5,
+        33,
+        255,
+        257,
+        2048,
+        2049,
+        4096,
+        4097,
+        8192,
+        12288,
+        17000,
+        *(cub * [3_000_001, 24_000_000]),
+    ):
+        given = values((length,), dtype)
+        x = cp.asarray(given)
+        if cub:
+            wanted = everything(x)
+        else:
+            y = given * given.dtype.type(0.5)
+            folds = (("sum", y), ("max", y), ("min", given))
+            made = [replayed_total(name, one, 3) for name, one in folds]
+            wanted = [*made, y, replayed_total("sum", given, 3)]
+            wanted = [cp.asarray(np.asarray(one, given.dtype)) for one in wanted]
+        for order_of_threads in ORDERS:
+            with host.driver.running(order_of_threads):
+                for result in (compiled(x), compiled(x)):
+                    assert all(map(same, result, wanted)), (length, order_of_threads)
+    assert compiled.stats.hits
+    assert not compiled.breaks
+    assert compiled.graphs[0].source("cupy").count("__global__") == 2
