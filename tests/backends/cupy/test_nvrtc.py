@@ -115,6 +115,34 @@ def test_turned_arrays_are_compiled_by_nvrtc(
         assert not any(name.startswith(("LDL", "STL")) for name in code)
 
 
+def extremes(x: Any) -> Any:
+    """Everything folded, floats too."""
+    y = x * 2
+    return y.sum(), y.max(), y.min(), y
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_folds_in_cubs_order_are_compiled_by_nvrtc(
+    host: Host, machine_code: Callable[..., Counter[str]], compiler: nvrtc.Compiler, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """Rows of every form and totals, with nothing kept in local memory, and what is neighbours read at once."""
+    from ufuse.backends.cupy import cub  # noqa: PLC0415  CuPy may be imported now
+
+    monkeypatch.setattr(cub, "is_taken", lambda: True)
+    monkeypatch.setattr(cub, "most_blocks", lambda device, name, char: 3)
+    cases: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
+    for length in (5, 40, 1000, 4096, 5001, 8192, 12288):
+        x = host.cupy.asarray(RNG.normal(size=(3, length)).astype(dtype))
+        cases += [(softmax, (x,)), (extremes, (x,))]
+    texts = [one for one in texts_of(host, cases) if "ufuse_plus" in one.source]
+    assert len(texts) >= 7
+    on_every_architecture(compiler, texts, each=2)
+    for text in texts:
+        code = machine_code(text)
+        assert not any(name.startswith(("LDL", "STL")) for name in code)
+    assert any("LDG.E.128" in name for text in texts for name in machine_code(text))
+
+
 @pytest.mark.parametrize("architecture", ["sm_90", "sm_100"])
 def test_every_kind_waits_for_the_kernels_before_it(
     host: Host, compiler: nvrtc.Compiler, architecture: str, tmp_path: Path
