@@ -672,6 +672,8 @@ def test_whole_calls_are_told() -> None:
     )
     assert report.whole_seconds is not None
     assert ", as one piece of native code " in str(report)
+    assert ": no native code" not in str(report)
+    assert "Where a graph ends" not in str(report)
     report = ufuse.explain(listed, np.ones((3, 4)))
     assert report.whole_seconds is None
     assert (

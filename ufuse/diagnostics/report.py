@@ -102,10 +102,7 @@ class Report:
                 *_parts(self),
                 *_loops(self),
                 *_whole(self),
-                *_breaks(self),
-                *_retraces(self),
-                *_eager_runs(self),
-                *_decisions(self),
+                *([] if self.whole_seconds is not None else _losses(self)),
                 "",
                 _times(self),
             ]
@@ -215,7 +212,7 @@ def _parts(report: Report) -> list[str]:
 def _loops(report: Report) -> list[str]:
     lines = []
     for loop in report.loops:
-        if not loop.turns and not loop.why_not:
+        if not loop.turns and (not loop.why_not or report.whole_seconds is not None):
             continue
         inside = "" if loop.function.split(".")[-1] == report.name else f" of {loop.function}()"
         where = f"Loop, line {loop.line}{inside}"
@@ -228,6 +225,11 @@ def _whole(report: Report) -> list[str]:
     if not report.why_not_whole:
         return []
     return ["", "From start to end: no native code", f"  because {report.why_not_whole}"]
+
+
+def _losses(report: Report) -> list[str]:
+    """What keeps a function from running faster; native code for whole calls has nothing of it."""
+    return [*_breaks(report), *_retraces(report), *_eager_runs(report), *_decisions(report)]
 
 
 def _loop(loop: LoopRecord, where: str, text: list[str]) -> list[str]:
