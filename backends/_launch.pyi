@@ -24,6 +24,7 @@ class Kernel:
         takes_few: int = 0,
         warps: int = 1,
         rooms: tuple[int, ...] = ...,
+        condition: Callable[[], bool] | None = None,
     ) -> Kernel: ...
 
 @final

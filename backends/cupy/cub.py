@@ -45,6 +45,13 @@ def is_taken() -> bool:
     return taken and cub.available and cub.get_build_version() in BUILDS
 
 
+def is_still_taken() -> bool:
+    """Whether CuPy's lists say the same as when a kernel was planned: they may be set at any time."""
+    accelerator = cupy._core._accelerator
+    found: bool = accelerator.get_routine_accelerators() == [accelerator.ACCELERATOR_CUB]
+    return found
+
+
 @cache
 def most_blocks(device: int, name: str, char: str) -> int:
     """How many blocks fold everything at most, on the current device; 0: that is not known.

@@ -72,6 +72,7 @@ class FoldKernel(Kernel):
             for fold in self._in_library_order
             if fold.inputs[0] < len(plan.operands)
         }
+        self._condition = cub.is_still_taken if self._in_library_order else None
 
     def _library_dtype(self, elements: int) -> np.dtype:
         """What CUB folds so many of.
@@ -92,6 +93,8 @@ class FoldKernel(Kernel):
 
     def _record_of(self, arrays: list[Any], device: int, packs: bool) -> Record:
         by_place = dict(zip(self._arrays, arrays, strict=True))
+        if self._condition is not None and not self._condition():
+            raise DoesNotFit
         if any(by_place[place].data.ptr % each for place, each in self._multiples.items()):
             raise DoesNotFit
         return super()._record_of(arrays, device, packs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -105,6 +105,8 @@ class Kernel:
     `constants` are the operands whose value is known.
     """
 
+    _condition: Callable[[], bool] | None = None  # of what is no map: whether it may run now
+
     def __init__(
         self, plan: KernelPlan, name: str, constants: Mapping[int, Any], dialect: Dialect
     ) -> None:
@@ -183,7 +185,7 @@ class Kernel:
             results, few = tuple(self._results), (self._few, tile_of(self.plan))
             sizes = *few, TAKES_FEW, tiles.WARPS, rooms_of(self.plan)
             return _launch.Kernel(operands, results, self._map_form, *sizes)
-        return _launch.Kernel(operands, len(self._results), self._record)
+        return _launch.Kernel(operands, len(self._results), self._record, condition=self._condition)
 
     def _operand(self, place: int) -> tuple[str, Any]:
         operand = self.plan.operands[place]

@@ -16,6 +16,7 @@ from ufuse.graph.ops import Op
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.infer import operand_of, result_type
 
+MOMENTS = ("mean", "var", "std")
 GIVEN = frozenset(("axis", "keepdims", "ddof"))
 
 
@@ -27,7 +28,7 @@ def moment_of(
     `keywords` are as a call has them: each a kind and a value.
     """
     assert isinstance(x.type, ArrayType)
-    if name not in ("mean", "var", "std") or not keywords.keys() <= GIVEN or not x.type.ndim:
+    if name not in MOMENTS or not keywords.keys() <= GIVEN or not x.type.ndim:
         return None
     if not all(isinstance(one, tuple) and one[0] == "const" for one in keywords.values()):
         return None

@@ -107,7 +107,7 @@ def plan_of(graph: Graph) -> SentPlan | str:
     found = sent(passes.run(graph, replayed=True))
     if isinstance(found, str):
         return found
-    there = as_reductions(found.there, exact=True)
+    there = as_reductions(found.there, ())
     # Nobody sees the copies of arguments there.
     return SentPlan(planner.plan_of(there, RULES, range(len(there.inputs))), found)
 

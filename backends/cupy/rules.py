@@ -9,16 +9,18 @@ from typing import Any
 
 from ufuse.backends.cupy import cub
 from ufuse.backends.cupy.calls import call, call_of_dtype, tried
-from ufuse.backends.cupy.folds import fold_along, library_fold_along
+from ufuse.backends.cupy.folds import fold_along, folds_of, library_fold_along
 from ufuse.backends.cupy.gathers import gather_of, with_places
+from ufuse.backends.cupy.library_order import has_library_order
 from ufuse.backends.cupy.masked import with_masks
+from ufuse.backends.cupy.moments import MOMENTS
 from ufuse.backends.cupy.statistics import as_reductions
 from ufuse.backends.cupy.trees import tree_along
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
 from ufuse.backends.planning.rules import Call, Rules
-from ufuse.backends.planning.steps import Plan
+from ufuse.backends.planning.steps import Plan, Step
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
@@ -47,16 +49,24 @@ def loop_of(node: Node) -> Loop | str:
 
 
 def fold_of(node: Node) -> Fold | str:
-    """Of whole numbers any order gives CuPy's bits; else the order is CUB's, or that of CuPy's own kernel."""
+    """Of whole numbers any order gives CuPy's bits; else the order is that of CuPy's own kernel."""
     if library().foreign_reduction(node.op) is not None:
         return "it is a kernel of CuPy's that no kernel of ours has the place of"
     dtypes = [one.type.dtype for one in (node, node.inputs[0]) if isinstance(one.type, ArrayType)]
-    found: Fold | str = ""
     if all(dtype.kind in "biu" for dtype in dtypes):
         found = fold_along(node)
-    elif cub.is_taken():
+        if isinstance(found, Fold):
+            return found
+    return tree_along(node)
+
+
+def library_fold_of(node: Node) -> Fold | str:
+    """The same, but of floats in CUB's order where CuPy has CUB fold them."""
+    if library().foreign_reduction(node.op) is None:
         found = library_fold_along(node)
-    return found if isinstance(found, Fold) else tree_along(node)
+        if isinstance(found, Fold):
+            return found
+    return fold_of(node)
 
 
 def any_fold_of(node: Node) -> Fold | str:
@@ -194,10 +204,26 @@ RULES = Rules(
 )
 
 
+AS_LIBRARY = replace(RULES, fold_of=library_fold_of)
 FUSING = replace(RULES, fold_of=any_fold_of)
 
 
 def plan_of(graph: Graph, *, exact: bool = True) -> Plan:
     """The plan of a graph for a GPU; not `exact`: sums in another order than CuPy's, where that saves a kernel."""
-    graph = with_places(with_masks(as_reductions(graph, exact=exact)))
-    return planner.plan_of(graph, RULES if exact else FUSING)
+    if not exact:
+        return _planned(graph, FUSING, MOMENTS)
+    if cub.is_taken():
+        plan = _planned(graph, AS_LIBRARY, ("mean",))
+        first = next((n for n, step in enumerate(plan.steps) if step.committed), len(plan.steps))
+        if not any(map(folds_as_library, plan.steps[first + 1 :])):
+            return plan
+    return _planned(graph, RULES, ())
+
+
+def _planned(graph: Graph, rules: Rules, moments: tuple[str, ...]) -> Plan:
+    return planner.plan_of(with_places(with_masks(as_reductions(graph, moments))), rules)
+
+
+def folds_as_library(step: Step) -> bool:
+    """Whether a step may leave it to plain Python to fold: where that is not as it was, or memory lies otherwise."""
+    return step.kernel is not None and any(map(has_library_order, folds_of(step.kernel)))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ufuse.backends.cupy import cub
-from ufuse.backends.cupy.moments import moment_of
+from ufuse.backends.cupy.moments import MOMENTS, moment_of
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind, Op
@@ -19,21 +18,21 @@ from ufuse.graph.typing.library import cupy as library
 ROWS = {name: Op(f"reduce_{name}", 1, Kind.REDUCE) for name in ("mean", "argmax", "argmin")}
 
 
-def as_reductions(graph: Graph, *, exact: bool) -> Graph:
-    """The graph with reductions in place of calls; not `exact`: with sums in place of means and variances."""
+def as_reductions(graph: Graph, moments: tuple[str, ...]) -> Graph:
+    """The graph with reductions in place of calls, and sums in place of these moments; means alone: those of rows."""
 
     def visit(node: Node, builder: Builder) -> Node | None:
         name = node.attributes["function"] if node.op is ops.CALL else ""
         if not name.startswith(DEVICE_METHOD) or not isinstance(node.type, ArrayType):
             return None
-        return _reduction(node, name.removeprefix(DEVICE_METHOD), builder, exact=exact)
+        return _reduction(node, name.removeprefix(DEVICE_METHOD), builder, moments)
 
     return rewritten(graph, visit)
 
 
-def _reduction(node: Node, name: str, builder: Builder, *, exact: bool) -> Node | None:
+def _reduction(node: Node, name: str, builder: Builder, moments: tuple[str, ...]) -> Node | None:
     keywords = dict(node.attributes["keywords"])
-    if not exact or _is_sum_of_library(name, node.inputs[0], keywords):
+    if name in moments and (moments == MOMENTS or _is_sum_of_rows(node.inputs[0], keywords)):
         moment = moment_of(name, node.inputs[0], keywords, node.location)
         if moment is not None and moment.type == node.type:
             there = dict.fromkeys(builder.nodes)
@@ -60,10 +59,10 @@ def _reduction(node: Node, name: str, builder: Builder, *, exact: bool) -> Node 
     return builder.add(Node(row, node.inputs, type_, attributes, node.location))
 
 
-def _is_sum_of_library(name: str, source: Node, keywords: dict[str, Any]) -> bool:
+def _is_sum_of_rows(source: Node, keywords: dict[str, Any]) -> bool:
     """Whether CuPy's mean is what CUB sums of the last axis, divided by how many there are."""
     type_, axis = source.type, keywords.get("axis", ("const", None))[1]
-    if name != "mean" or axis is None or not isinstance(type_, ArrayType) or not cub.is_taken():
+    if axis is None or not isinstance(type_, ArrayType):
         return False
     in_order = type_.ndim > 1 and type_.contiguous and type_.order == c_order(type_.ndim)
     return in_order and type_.dtype.char in "fd"

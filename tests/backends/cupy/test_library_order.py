@@ -60,7 +60,9 @@ def cub(host: Host, monkeypatch: pytest.MonkeyPatch) -> bool:
     from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
 
     is_there = cub.is_taken()
-    monkeypatch.setattr(cub, "is_taken", lambda: True)
+    if not is_there:
+        monkeypatch.setattr(cub, "is_taken", lambda: True)
+        monkeypatch.setattr(cub, "is_still_taken", lambda: True)
     return is_there
 
 
@@ -319,3 +321,50 @@ def test_totals_of_every_length(
     assert compiled.stats.hits
     assert not compiled.breaks
     assert compiled.graphs[0].source("cupy").count("__global__") == 2
+
+
+def test_what_may_be_left_to_plain_python_stands_before_what_is_written(
+    host: Host, cub: bool
+) -> None:
+    """A store of the kernel's own is behind its folds; folds behind another store are CuPy's calls."""
+    cp = host.cupy
+
+    def centred(x: Any) -> Any:
+        x -= x.mean(axis=-1, keepdims=True)
+
+    def behind(x: Any, y: Any) -> Any:
+        y[0] = 7
+        return (x * y).sum(axis=-1)
+
+    before, after = ufuse.compile(centred), ufuse.compile(behind)
+    for length in (6, 700, 4096):
+        given = cp.asarray(values((3, length + 1), "f"))
+        for x in (given[:, :length].copy(), given.ravel()[1 : 1 + 3 * length].reshape(3, length)):
+            for _ in range(3):
+                one, other, y = x.copy(), x.copy(), x.copy()
+                centred(one)
+                before(other)
+                assert same(one, other) or not cub
+                wanted = behind(x, x.copy())
+                assert same(after(x, y), wanted)
+    assert before.graphs[0].source("cupy").count("ufuse_plus(a, b)") == 1
+    assert "ufuse_plus" not in after.graphs[0].source("cupy")
+
+
+def test_another_library_is_heeded_at_once(host: Host) -> None:
+    """Where CuPy's lists say something else than when the kernel was planned plain Python runs."""
+    cp = host.cupy
+    accelerator = cp._core._accelerator
+    before = accelerator.get_routine_accelerators()
+    compiled = ufuse.compile(softmax)
+    x = cp.asarray(values((4, 700), "f"))
+    try:
+        accelerator.set_routine_accelerators(["cub"])
+        for _ in range(2):
+            assert compiled(x).shape == x.shape
+        assert "ufuse_plus" in compiled.graphs[0].source("cupy")
+        accelerator.set_routine_accelerators([])
+        assert same(compiled(x), softmax(x))
+    finally:
+        accelerator.set_routine_accelerators(before)
+    assert same(compiled(x), softmax(x))

@@ -185,14 +185,14 @@ read_rooms(Kernel *self, PyObject *given)
 static PyObject *
 kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"operands",  "results", "maker", "few", "tile",
-                            "takes_few", "warps",   "rooms", NULL};
-    PyObject *operands, *results, *maker, *rooms = NULL;
+    static char *names[] = {"operands",  "results", "maker", "few",       "tile",
+                            "takes_few", "warps",   "rooms", "condition", NULL};
+    PyObject *operands, *results, *maker, *rooms = NULL, *condition = Py_None;
     int few = 1, tile = 1;
     Py_ssize_t takes_few = 0, warps = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|iinnO!:Kernel", names, &PyTuple_Type,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO|iinnO!O:Kernel", names, &PyTuple_Type,
                                      &operands, &results, &maker, &few, &tile, &takes_few, &warps,
-                                     &PyTuple_Type, &rooms)) {
+                                     &PyTuple_Type, &rooms, &condition)) {
         return NULL;
     }
     if (warps < 1) {
@@ -206,6 +206,7 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         return NULL;
     }
     self->maker = Py_NewRef(maker);
+    self->condition = condition == Py_None ? NULL : Py_NewRef(condition);
     self->few = few;
     self->tile = tile;
     self->takes_few = takes_few;
@@ -223,6 +224,7 @@ kernel_traverse(Kernel *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->maker);
+    Py_VISIT(self->condition);
     for (int i = 0; i < self->forms; i++) {
         Py_VISIT(self->form[i].owner);
     }
@@ -234,6 +236,7 @@ static int
 kernel_clear(Kernel *self)
 {
     Py_CLEAR(self->maker);
+    Py_CLEAR(self->condition);
     int forms = self->forms;
     self->forms = 0;
     for (int i = 0; i < forms; i++) {
@@ -268,7 +271,8 @@ kernel_dealloc(Kernel *self)
 
 static PyType_Slot kernel_slots[] = {
     {Py_tp_doc,
-     "Kernel(operands, results, maker, few=1, tile=1, takes_few=0, warps=1, rooms=...)\n--\n\n"
+     "Kernel(operands, results, maker, few=1, tile=1, takes_few=0, warps=1, rooms=..., "
+     "condition=None)\n--\n\n"
      "Operands are ('array', itemsize), ('number', dtype) or ('known', bytes); of a map also "
      "('table', (itemsize, axes)),\nan array that elements are picked from, and ('axis', (axis, "
      "behind)), along which it counts. A map has the dtypes "

@@ -110,6 +110,7 @@ typedef struct {
     PyObject **dtype; /* of a map's results, or NULL */
     PyObject
         *maker; /* of a map: form(axes, wide, few, columns, device); else: record(arrays, device) */
+    PyObject *condition;  /* called before each run of a record's: whether it may; or NULL */
     int few, tile;        /* elements that a thread takes at once, or of a row, of at least */
     Py_ssize_t takes_few; /* so many in all */
     Py_ssize_t warps;     /* more than so many go down several rows */

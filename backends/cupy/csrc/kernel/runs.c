@@ -639,6 +639,22 @@ run_record(const Kernel *self, const Record *record, Cell *operands, Run *run,
     return status;
 }
 
+/* Whether a kernel may run now: -1 with an exception where not. */
+static int
+check_condition(const Kernel *self)
+{
+    if (self->condition == NULL) {
+        return 0;
+    }
+    PyObject *answer = PyObject_CallNoArgs(self->condition);
+    int is_so = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    if (is_so == 0) {
+        refuse("it is not as it was when the kernel was planned");
+    }
+    return is_so == 1 ? 0 : -1;
+}
+
 static int
 run_recorded(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kernels,
              PyObject **results)
@@ -648,7 +664,7 @@ run_recorded(Kernel *self, PyObject *const *operands, Run *run, const bool *for_
     Py_ssize_t items[arrays + 1];
     Cell cells[self->operands + 1];
     Given given = {.views = views, .items = items};
-    if (read_operands(self, operands, given, cells) < 0) {
+    if (check_condition(self) < 0 || read_operands(self, operands, given, cells) < 0) {
         return -1;
     }
     size_t room = 1;
