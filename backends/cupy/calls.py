@@ -13,13 +13,18 @@ from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.planning.draft import Draft
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, TupleType
+from ufuse.graph.typing import bounds
+from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import (
     AT,
     DEVICE_FUNCTION,
     DEVICE_METHOD,
+    GET,
     GETITEM,
+    HOST_ITEM,
     KERNEL,
+    READ,
     SETITEM,
     UFUNC,
     WRITING,
@@ -31,14 +36,27 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     SETITEM: operator.setitem,
 }
 
+# What is on the host then; the last is of what was fetched.
+WAITING: dict[str, Callable[[], Callable[..., Any]]] = {
+    READ: lambda: library().array.item,
+    GET: lambda: library().array.get,
+    HOST_ITEM: lambda: np.ndarray.item,
+}
+
 
 def call(draft: Draft, node: Node) -> int:
     """A method of CuPy's arrays, or one of its functions."""
     name = node.attributes["function"]
     if name in WRITING or name == SETITEM or node.attributes.get("writes"):
-        return _writing_call(draft, node, function_named(name))
+        return _tried_call(draft, node, function_named(name))
     if name == LENGTH:
         return draft.call(len, draft.slot(node.inputs[0]), node=node)
+    if name.startswith(BOUNDS):  # of numbers
+        made = _tried_call(draft, node, getattr(bounds, name.removeprefix(BOUNDS)))
+        draft.plan.steps[-1].apart = True
+        return made
+    if name in WAITING:
+        return draft.call(WAITING[name](), draft.slot(node.inputs[0]), node=node)
     if name == GETITEM or not name.startswith(DEVICE_METHOD):
         return _checked_call(draft, node, function_named(name))
     name = name.removeprefix(DEVICE_METHOD)
@@ -91,16 +109,16 @@ def _arguments(draft: Draft, node: Node) -> tuple[list[int], dict[str, int]]:
     return slots, named
 
 
-def _writing_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
-    """A call that writes: CuPy raises before it does, and plain Python then says so."""
+def _tried_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
+    """A call that gives a number, or writes: where it raises it has done nothing, and plain Python says so."""
     slots, named = _arguments(draft, node)
     return draft.call(partial(tried, function), *slots, node=node, **named)
 
 
 def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
     slots, named = _arguments(draft, node)
-    if isinstance(node.type, TupleType):  # new arrays, each in C order
-        kinds = tuple((one.dtype, one.ndim, True) for one in node.type.items)  # type: ignore[union-attr]
+    if isinstance(node.type, TupleType):  # new arrays
+        kinds = tuple((one.dtype, one.ndim, one.contiguous) for one in node.type.items)  # type: ignore[union-attr]
         return draft.call(partial(of_kinds, function, kinds), *slots, node=node, **named)
     assert isinstance(node.type, ArrayType)
     kind = node.type.dtype, node.type.ndim, node.type.contiguous
@@ -161,3 +179,9 @@ def tried(function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
         return function(*operands, **keywords)
     except Exception as error:
         raise DoesNotFit from error
+
+
+def strictly(function: Callable[..., Any], *operands: Any) -> Any:
+    """What a function of NumPy's numbers gives; where it would warn, plain Python does, at its own line."""
+    with np.errstate(all="raise"):
+        return tried(function, *operands)

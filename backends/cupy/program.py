@@ -12,6 +12,7 @@ import numpy as np
 
 from ufuse.backends import _launch
 from ufuse.backends.cupy import native
+from ufuse.backends.cupy.calls import strictly
 from ufuse.backends.cupy.kinds import kernel_class
 from ufuse.backends.cupy.launch import Kernel
 from ufuse.backends.cupy.native import OUT_OF_MEMORY, argument, is_out_of_memory
@@ -19,6 +20,8 @@ from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.rules import transposed
 from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
 from ufuse.backends.planning.steps import Plan, Step
+from ufuse.graph.node import Node
+from ufuse.graph.typing.device_calls import always_fits
 
 Run = Callable[[list[Any], int], Iterable[Any]]
 IN_C = frozenset(("getitem", "unpack", "tuple"))  # kinds of steps that call nothing of ours
@@ -123,14 +126,18 @@ class Program:
 
 
 def numbers_of(plan: Plan) -> Iterator[tuple[int, np.dtype]]:
-    """The slots of numbers that kernels take, with the dtypes that these have there."""
+    """The slots of numbers that kernels take and that may not fit, with the dtypes that these have there."""
     known = {slot for slot, _ in plan.constants}
     for step in plan.steps:
         if step.kernel is None:
             continue
         for place, slot in enumerate(step.reads):
-            if not is_array(step.kernel, place) and slot not in known:
-                yield slot, step.kernel.operands[place].dtype
+            operand = step.kernel.operands[place]
+            if is_array(step.kernel, place) or slot in known:
+                continue
+            fits = isinstance(operand.source, Node) and always_fits(operand.source, operand.dtype)
+            if slot < plan.inputs or not fits:
+                yield slot, operand.dtype
 
 
 def why_not_run(plan: Plan) -> str | None:
@@ -139,6 +146,10 @@ def why_not_run(plan: Plan) -> str | None:
         return None
     if any(slot >= plan.inputs for slot, _ in numbers_of(plan)):
         return "a number that is computed may not fit, after something was written"
+    if any(
+        step.committed and getattr(step.function, "func", None) is strictly for step in plan.steps
+    ):
+        return "a number of NumPy's may warn, after something was written"
     return None
 
 
@@ -160,6 +171,9 @@ def run_of(step: Step, name: str, constants: Mapping[int, Any], dialect: Dialect
         case "check":
             assert step.check is not None
             return partial(_checked, step.check.attributes["expected"])
+        case "branch":
+            sides = tuple(program_of(side, name, dialect) for side in step.sides)
+            return partial(_branched, sides, len(step.outs))
     assert step.function is not None
     return partial(_called, step.function, step.keywords)
 
@@ -176,6 +190,16 @@ def _called(
     positional = len(reads) - len(keywords)
     named = dict(zip(keywords, reads[positional:], strict=True))
     return (function(*reads[:positional], **named),)
+
+
+def _branched(
+    sides: tuple[Callable[..., Any], ...], outs: int, reads: list[Any], _: int
+) -> tuple[Any, ...]:
+    """What the side gives that is taken."""
+    made = sides[0 if reads[0] else 1](*reads[1:])
+    if made is NotImplemented:
+        raise DoesNotFit
+    return (made,) if outs == 1 else made
 
 
 def _checked(wanted: bool, reads: list[Any], _: int) -> tuple[()]:

@@ -31,6 +31,7 @@ from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, GeneratorType, NothingType, NumberType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.counting import LENGTH
+from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, GET, HOST_ITEM, READ, is_fetched
 from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
@@ -57,6 +58,9 @@ class Draft:
         )
         self.entered: tuple[ErrorToken, ...] = ()  # the program's own error states, innermost last
         self.in_side = False  # of a branch: nodes are taken back, and those of the other side come
+        self.waits = (
+            False  # for a device: what is behind it is on the device, or of Python's numbers
+        )
         self._replaced: list[tuple[Buffer, Node]] = []  # versions that another one has replaced
         self._facts = facts
         self._constants: dict[tuple[Any, ...], Node] = {}
@@ -127,6 +131,10 @@ class Draft:
                 "numpy-call", f"{given.get('function', op.name)} ({refusal})"
             ) from None
         made = Node(op, inputs, kind, given, self.location)
+        if self.waits and _is_on_host(made):
+            raise GraphBreak("numpy-call", f"{given.get('function', op.name)} {BESIDE_DEVICE}")
+        if op is ops.CALL and given["function"] in (READ, GET):
+            self.waits = True
         if self.entered and may_warn(made):
             made = replace(made, attributes={**given, ERRORS: self.errors})
         may_raise = may_raise or (self.in_late_side and _takes_any_int(inputs))
@@ -288,6 +296,29 @@ class Draft:
         """Remember where something the program can see was first written: by the last node."""
         if buffer.visible and self.first_write is None:
             self.first_write = len(self.nodes) - 1
+
+
+BESIDE_DEVICE = "of NumPy's, on what was read from a device"
+
+
+def _is_on_host(node: Node) -> bool:
+    """Whether NumPy computes a node on arrays, for which graphs of a device have no place but for views."""
+    kinds = [one.type for one in (node, *node.inputs)]
+    if not any(isinstance(one, ArrayType) and not one.device for one in kinds):
+        return False
+    if node.op.kind in (Kind.CONST, Kind.BRANCH, Kind.ITEM, Kind.SCALAR) or is_fetched(node):
+        return False
+    if node.op is ops.CALL and node.attributes["function"] in (
+        HOST_ITEM,
+        DEVICE_FUNCTION + "array",
+    ):
+        return False
+    if any(isinstance(one, ArrayType) and one.device for one in kinds):
+        return any(map(is_fetched, node.inputs))
+    scalars = (
+        isinstance(one, NumberType) or (isinstance(one, ArrayType) and one.scalar) for one in kinds
+    )
+    return node.op.kind is not Kind.MAP or node.op.ufunc is None or not all(scalars)
 
 
 def computation(node: Node, depth: int = MOST_DEEP) -> Hashable:

@@ -41,6 +41,7 @@ RULED = """
     einsum trace partition argpartition searchsorted digitize repeat pad isin interp median percentile quantile
     average cov corrcoef ptp bincount unique histogram nansum nanprod nanmean nanvar nanstd nanmedian count_nonzero
     nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
+    linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
 """.split()
 ASKING = frozenset(
     (*METHODS, *FUNCTIONS, *CREATORS, "where", *(name.rpartition(".")[2] for name in RULED))
