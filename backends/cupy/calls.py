@@ -29,6 +29,7 @@ from ufuse.graph.typing.device_calls import (
     UFUNC,
     WRITING,
 )
+from ufuse.graph.typing.device_draws import RANDOM
 from ufuse.graph.typing.library import cupy as library
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -51,6 +52,8 @@ def call(draft: Draft, node: Node) -> int:
         return _tried_call(draft, node, function_named(name))
     if name == LENGTH:
         return draft.call(len, draft.slot(node.inputs[0]), node=node)
+    if name.startswith(RANDOM):
+        return _draw(draft, node, function_named(name))
     if name.startswith(BOUNDS):  # of numbers
         made = _tried_call(draft, node, getattr(bounds, name.removeprefix(BOUNDS)))
         draft.plan.steps[-1].apart = True
@@ -125,6 +128,17 @@ def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int
     return draft.call(partial(of_kind, function, *kind), *slots, node=node, **named)
 
 
+def _draw(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
+    """A call that draws random numbers: too late for plain Python behind it."""
+    slots, named = _arguments(draft, node)
+    called = partial(tried, function)
+    if isinstance(node.type, ArrayType):
+        called = partial(drawn, function, (node.type.dtype, node.type.ndim, True))
+    made = draft.call(called, *slots, node=node, **named)
+    draft.plan.steps[-1].committed = True
+    return made
+
+
 Kind = tuple[np.dtype, int, bool]
 
 
@@ -161,6 +175,24 @@ def _check(result: Any, kind: Kind) -> None:
         raise DoesNotFit
     if kind[2] and not result.flags.c_contiguous:
         raise DoesNotFit
+
+
+def drawn(function: Callable[..., Any], kind: Kind, /, *operands: Any, **keywords: Any) -> Any:
+    """What a function draws.
+
+    Raises:
+        RuntimeError: it is not as the graph was made for, and plain Python would draw once more.
+
+    """
+    result = tried(function, *operands, **keywords)
+    try:
+        _check(result, kind)
+    except DoesNotFit:
+        name = getattr(function, "__qualname__", "a function")
+        raise RuntimeError(
+            f"{name} of this version of CuPy draws other arrays than are known"
+        ) from None
+    return result
 
 
 def of_dtype(

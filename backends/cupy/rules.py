@@ -25,6 +25,7 @@ from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Typ
 from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import GET, HOST_ITEM, READ, is_fetched
+from ufuse.graph.typing.device_draws import is_final_draw
 from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
 from ufuse.graph.typing.library import cupy as library
 
@@ -170,7 +171,11 @@ def is_done(node: Node) -> bool:
         return True
     if node.op is ops.CALL and node.attributes["function"] == HOST_ITEM:
         return is_fetched(node.inputs[0])
-    if is_fetched(node) or (node.op is ops.ITEM and node.inputs[0].op is ops.BRANCH):
+    if (
+        is_final_draw(node)
+        or is_fetched(node)
+        or (node.op is ops.ITEM and node.inputs[0].op is ops.BRANCH)
+    ):
         return True
     if node.op is ops.BRANCH:
         sides = node.attributes["then"], node.attributes["otherwise"]

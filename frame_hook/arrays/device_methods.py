@@ -213,7 +213,8 @@ def _reduced(
         "arguments": (0,),
         "keywords": tuple((key, ("const", one)) for key, one in named),
     }
-    return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), call, may_raise=True))
+    fails = name not in ("mean", "var", "std") or dtype is not None or value.type.dtype.kind != "f"  # type: ignore[union-attr]
+    return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), call, may_raise=fails))
 
 
 def _refuse_nothing(

@@ -32,6 +32,7 @@ from ufuse.graph.types import ArrayType, GeneratorType, NothingType, NumberType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, GET, HOST_ITEM, READ, is_fetched
+from ufuse.graph.typing.device_draws import STATE
 from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
@@ -58,9 +59,9 @@ class Draft:
         )
         self.entered: tuple[ErrorToken, ...] = ()  # the program's own error states, innermost last
         self.in_side = False  # of a branch: nodes are taken back, and those of the other side come
-        self.waits = (
-            False  # for a device: what is behind it is on the device, or of Python's numbers
-        )
+        # Whether the host has waited for a device: what is behind it is on the device, or of numbers.
+        self.waits = False
+        self.draws = False  # whether random numbers of CuPy's are drawn
         self._replaced: list[tuple[Buffer, Node]] = []  # versions that another one has replaced
         self._facts = facts
         self._constants: dict[tuple[Any, ...], Node] = {}
@@ -88,6 +89,8 @@ class Draft:
     def has_devices(self) -> bool:
         """Whether an array on a device was read."""
         types = [node.type for node, _ in self.inputs]
+        if self.waits or self.draws:
+            return True
         return any(isinstance(one, ArrayType) and one.device for one in types)
 
     def generator(self, kind: str, source: Source) -> Node:
@@ -98,9 +101,25 @@ class Draft:
             self._generators[source.register] = self.input(GeneratorType(kind), source)
         return self._generators[source.register]
 
+    @property
+    def _draws_on_host(self) -> bool:
+        """Whether a generator of NumPy's was read."""
+        kinds = [one.type for one in self._generators.values()]
+        return any(isinstance(one, GeneratorType) and one.kind != STATE for one in kinds)
+
+    def draw(self, inputs: tuple[Node, ...], attributes: Mapping[str, Any]) -> Node:
+        """A call of CuPy's that draws random numbers, which cannot be taken back: as a visible write."""
+        if self._draws_on_host:
+            raise GraphBreak("call", "drawing random numbers of NumPy's and of CuPy's")
+        self.draws = True
+        made = self.node(ops.CALL, inputs, attributes)
+        if self.first_write is None:
+            self.first_write = len(self.nodes) - 1
+        return made
+
     def input(self, kind: ArrayType | NumberType | GeneratorType, source: Source) -> Node:
         """A new graph input, taken from `source`."""
-        if self._generators and isinstance(kind, ArrayType) and kind.device:
+        if isinstance(kind, ArrayType) and kind.device and self._draws_on_host:
             raise GraphBreak("call", "drawing random numbers beside arrays on a device")
         node = Node(ops.INPUT, (), kind, {"name": source.text})
         self.nodes.insert(len(self.inputs), node)

@@ -21,6 +21,7 @@ from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Typ
 from ufuse.graph.typing.call import Argument, Sequenced, shape_of
 from ufuse.graph.typing.call_types import bound, call_type
 from ufuse.graph.typing.counting import LENGTH
+from ufuse.graph.typing.device_draws import RANDOM
 from ufuse.graph.typing.library import CUDA, cupy
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, checked_dtype
 from ufuse.graph.typing.shapes import (
@@ -184,6 +185,9 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     name = attributes["function"]
     if name == LENGTH:
         return NumberType("int", _array(inputs[0]).shape[0])
+    if name.startswith(RANDOM):
+        drawn = "dtype" in attributes
+        return fresh(attributes["dtype"], attributes["shape"]) if drawn else NothingType()
     if name == READ:
         return NumberType(PYTHONS[_array(inputs[0]).dtype.kind])
     if name == GET:
@@ -198,6 +202,11 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     if not name.startswith(DEVICE_METHOD):
         return _function_on_device(inputs, attributes, facts)
     return _method_on_device(name.removeprefix(DEVICE_METHOD), inputs, attributes)
+
+
+def is_read(node: Node) -> bool:
+    """Whether a node is a number that the host has waited for."""
+    return node.op is ops.CALL and node.attributes["function"] == READ
 
 
 def is_fetched(node: Node) -> bool:
@@ -216,7 +225,7 @@ def always_fits(node: Node, dtype: np.dtype) -> bool:
             return True
     if node.op is ops.SCALAR and node.attributes["operator"] == "float":
         (node,) = node.inputs
-    if node.op is not ops.CALL or node.attributes["function"] != READ:
+    if not is_read(node):
         return False
     return np.can_cast(_array(node.inputs[0].type).dtype, dtype, "safe")
 

@@ -16,7 +16,6 @@ from tests.support.unlimited import lift_limits
 
 from . import everyday
 
-LIBRARIES = frozenset({"random"})  # for which the test device has no stand-in
 WAITING = frozenset(
     "until_small if_any conjugate_gradient_tested nanmax".split()
 )  # they end where Python branches
@@ -28,7 +27,7 @@ ENDING = frozenset(
 UNORDERED = frozenset({"bincount_minlength", "group_means"})
 
 
-@pytest.mark.parametrize("name", sorted(set(everyday.FUNCTIONS) - LIBRARIES))
+@pytest.mark.parametrize("name", sorted(everyday.FUNCTIONS))
 def test_everyday_code(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As eager CuPy: first and second call, after a retrace, with arrays in other memory."""
     if name in UNORDERED and isinstance(host, RealDevice):
