@@ -213,7 +213,8 @@ def _reduced(
         "arguments": (0,),
         "keywords": tuple((key, ("const", one)) for key, one in named),
     }
-    fails = name not in ("mean", "var", "std") or dtype is not None or value.type.dtype.kind != "f"  # type: ignore[union-attr]
+    is_plain = name in ("mean", "var", "std") and array.type.dtype.char in "?bBhHiIlLfd"
+    fails = dtype is not None or not is_plain
     return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), call, may_raise=fails))
 
 

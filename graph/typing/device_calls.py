@@ -225,6 +225,9 @@ def always_fits(node: Node, dtype: np.dtype) -> bool:
             return True
     if node.op is ops.SCALAR and node.attributes["operator"] == "float":
         (node,) = node.inputs
+    is_whole = isinstance(node.type, NumberType) and node.type.kind == "int"
+    if is_whole and (node.op is ops.SIZE or is_read(node)) and dtype.char in "fdFD":
+        return True  # it has 64 bits
     if not is_read(node):
         return False
     return np.can_cast(_array(node.inputs[0].type).dtype, dtype, "safe")

@@ -223,6 +223,36 @@ def test_a_number_that_does_not_fit(host: Host) -> None:
             assert compiled(x).get().tobytes() == large(x).get().tobytes()
 
 
+def test_numbers_in_front_of_what_is_written(host: Host) -> None:
+    """One that may not fit does not keep a graph from running that writes behind it."""
+    cp = host.cupy
+
+    def counted(x: Any, y: Any) -> Any:
+        count = int((x > 0).sum()) + len(x)
+        z = y * (count * 3)
+        x *= count
+        x += len(y) * 2
+        return z
+
+    compiled = ufuse.compile(counted)
+    for _ in range(3):
+        found, wanted = (cp.asarray(A), cp.ones(3, "f4")), (cp.asarray(A), cp.ones(3, "f4"))
+        assert bits(compiled(*found)) == bits(counted(*wanted))
+        assert bits(found) == bits(wanted)
+    assert compiled.stats.hits == 2
+
+
+def test_arrays_that_are_fetched_twice(host: Host) -> None:
+    """Each is an array of its own, which may be written."""
+    x = host.cupy.asarray(A)
+    compiled = ufuse.compile(lambda x: (x.get(), x.get(), x.T.get()))
+    for _ in range(3):
+        first, second, turned = compiled(x)
+        first[0] = 7
+        assert second.tobytes() == A.tobytes()
+        assert (turned.strides, turned.flags.owndata) == (x.T.get().strides, True)
+
+
 def test_the_host_waits_once_for_each(host: Host) -> None:
     """As often as eager CuPy, where each number is asked for once; equal ones are read once."""
     cp = host.cupy
