@@ -564,9 +564,21 @@ def function_call(
         "keywords": tuple((key, ("const", value)) for key, value in (keywords or {}).items()),
         "device": CUDA,
     }
-    found = trace.graph.fresh(trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=True))
+    fails = name not in PRODUCTS or not _is_plain(inputs)
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
+    found = trace.graph.fresh(node)
     assert isinstance(found, DeviceArray)
     return found
+
+
+PRODUCTS = ("matmul", "dot")
+
+
+def _is_plain(inputs: Sequence[Node]) -> bool:
+    """Whether operands are matrices or vectors of one dtype of floats, whose product raises for no values."""
+    types = [one.type for one in inputs]
+    plain = all(isinstance(one, ArrayType) and one.ndim in (1, 2) for one in types)
+    return plain and {str(one.dtype) for one in types} in ({"float32"}, {"float64"})  # type: ignore[union-attr]
 
 
 def where(trace: Trace, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:

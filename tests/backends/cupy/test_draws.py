@@ -104,9 +104,16 @@ def looped(cp: Any, rs: Any, x: Any) -> Any:
     return x
 
 
+def dropped(cp: Any, rs: Any, x: Any) -> Any:
+    kept = (cp.random.rand(*x.shape) < 0.8) * x / 0.8
+    weights = cp.random.standard_normal((3, 2))
+    y = kept @ weights
+    return y.T, cp.dot(y[:, 0], kept[:, 1]), y.mean(axis=0)
+
+
 ONE_GRAPH = [
     elementwise, distributions, whole_numbers, in_order, seeded, unused, permuted, shuffled, chosen, own_state,
-    estimated, looped,
+    estimated, looped, dropped,
 ]  # fmt: skip
 FUNCTIONS = [*ONE_GRAPH, branched, behind_a_solver]
 

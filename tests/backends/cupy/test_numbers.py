@@ -242,6 +242,25 @@ def test_numbers_in_front_of_what_is_written(host: Host) -> None:
     assert compiled.stats.hits == 2
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_products_behind_what_is_written(host: Host, dtype: str) -> None:
+    """Those of floats, and means, stand behind a store into an argument in the same graph."""
+    cp = host.cupy
+
+    def written(x: Any, y: Any) -> Any:
+        x += 1
+        y[0] = x[0, 0]
+        return x @ y, cp.dot(x.T, x), x.mean(axis=0), float(y.std())
+
+    compiled = ufuse.compile(written)
+    for _ in range(3):
+        found, wanted = ((cp.asarray(A.astype(dtype)), cp.ones(4, dtype)) for _ in range(2))
+        assert bits(compiled(*found)) == bits(written(*wanted))
+        assert bits(found) == bits(wanted)
+    assert compiled.stats.hits == 2
+    assert bool(compiled.breaks) is (dtype == "i8")
+
+
 def test_arrays_that_are_fetched_twice(host: Host) -> None:
     """Each is an array of its own, which may be written."""
     x = host.cupy.asarray(A)
