@@ -13,17 +13,23 @@ from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.planning.draft import Draft
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, TupleType
+from ufuse.graph.typing import bounds
+from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import (
     AT,
     DEVICE_FUNCTION,
     DEVICE_METHOD,
+    GET,
     GETITEM,
+    HOST_ITEM,
     KERNEL,
+    READ,
     SETITEM,
     UFUNC,
     WRITING,
 )
+from ufuse.graph.typing.device_draws import RANDOM
 from ufuse.graph.typing.library import cupy as library
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -31,14 +37,29 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     SETITEM: operator.setitem,
 }
 
+# What is on the host then; the last is of what was fetched.
+WAITING: dict[str, Callable[[], Callable[..., Any]]] = {
+    READ: lambda: library().array.item,
+    GET: lambda: library().array.get,
+    HOST_ITEM: lambda: np.ndarray.item,
+}
+
 
 def call(draft: Draft, node: Node) -> int:
     """A method of CuPy's arrays, or one of its functions."""
     name = node.attributes["function"]
     if name in WRITING or name == SETITEM or node.attributes.get("writes"):
-        return _writing_call(draft, node, function_named(name))
+        return _tried_call(draft, node, function_named(name))
     if name == LENGTH:
         return draft.call(len, draft.slot(node.inputs[0]), node=node)
+    if name.startswith(RANDOM):
+        return _draw(draft, node, function_named(name))
+    if name.startswith(BOUNDS):  # of numbers
+        made = _tried_call(draft, node, getattr(bounds, name.removeprefix(BOUNDS)))
+        draft.plan.steps[-1].apart = True
+        return made
+    if name in WAITING:
+        return draft.call(WAITING[name](), draft.slot(node.inputs[0]), node=node)
     if name == GETITEM or not name.startswith(DEVICE_METHOD):
         return _checked_call(draft, node, function_named(name))
     name = name.removeprefix(DEVICE_METHOD)
@@ -91,20 +112,31 @@ def _arguments(draft: Draft, node: Node) -> tuple[list[int], dict[str, int]]:
     return slots, named
 
 
-def _writing_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
-    """A call that writes: CuPy raises before it does, and plain Python then says so."""
+def _tried_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
+    """A call that gives a number, or writes: where it raises it has done nothing, and plain Python says so."""
     slots, named = _arguments(draft, node)
     return draft.call(partial(tried, function), *slots, node=node, **named)
 
 
 def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
     slots, named = _arguments(draft, node)
-    if isinstance(node.type, TupleType):  # new arrays, each in C order
-        kinds = tuple((one.dtype, one.ndim, True) for one in node.type.items)  # type: ignore[union-attr]
+    if isinstance(node.type, TupleType):  # new arrays
+        kinds = tuple((one.dtype, one.ndim, one.contiguous) for one in node.type.items)  # type: ignore[union-attr]
         return draft.call(partial(of_kinds, function, kinds), *slots, node=node, **named)
     assert isinstance(node.type, ArrayType)
     kind = node.type.dtype, node.type.ndim, node.type.contiguous
     return draft.call(partial(of_kind, function, *kind), *slots, node=node, **named)
+
+
+def _draw(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
+    """A call that draws random numbers: too late for plain Python behind it."""
+    slots, named = _arguments(draft, node)
+    called = partial(tried, function)
+    if isinstance(node.type, ArrayType):
+        called = partial(drawn, function, (node.type.dtype, node.type.ndim, True))
+    made = draft.call(called, *slots, node=node, **named)
+    draft.plan.steps[-1].committed = True
+    return made
 
 
 Kind = tuple[np.dtype, int, bool]
@@ -145,6 +177,24 @@ def _check(result: Any, kind: Kind) -> None:
         raise DoesNotFit
 
 
+def drawn(function: Callable[..., Any], kind: Kind, /, *operands: Any, **keywords: Any) -> Any:
+    """What a function draws.
+
+    Raises:
+        RuntimeError: it is not as the graph was made for, and plain Python would draw once more.
+
+    """
+    result = tried(function, *operands, **keywords)
+    try:
+        _check(result, kind)
+    except DoesNotFit:
+        name = getattr(function, "__qualname__", "a function")
+        raise RuntimeError(
+            f"{name} of this version of CuPy draws other arrays than are known"
+        ) from None
+    return result
+
+
 def of_dtype(
     function: Callable[..., Any], made: np.dtype, /, *operands: Any, **keywords: Any
 ) -> Any:
@@ -161,3 +211,9 @@ def tried(function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
         return function(*operands, **keywords)
     except Exception as error:
         raise DoesNotFit from error
+
+
+def strictly(function: Callable[..., Any], *operands: Any) -> Any:
+    """What a function of NumPy's numbers gives; where it would warn, plain Python does, at its own line."""
+    with np.errstate(all="raise"):
+        return tried(function, *operands)

@@ -12,13 +12,17 @@ import numpy as np
 
 from ufuse.backends import _launch
 from ufuse.backends.cupy import native
+from ufuse.backends.cupy.calls import strictly
 from ufuse.backends.cupy.kinds import kernel_class
 from ufuse.backends.cupy.launch import Kernel
 from ufuse.backends.cupy.native import OUT_OF_MEMORY, argument, is_out_of_memory
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.rules import transposed
 from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
+from ufuse.backends.planning.kernels import Operand
 from ufuse.backends.planning.steps import Plan, Step
+from ufuse.graph.node import Node
+from ufuse.graph.typing.device_calls import always_fits
 
 Run = Callable[[list[Any], int], Iterable[Any]]
 IN_C = frozenset(("getitem", "unpack", "tuple"))  # kinds of steps that call nothing of ours
@@ -62,7 +66,10 @@ def first_committed(plan: Plan) -> int:
 
 def checked_numbers(plan: Plan) -> Iterator[tuple[int, np.dtype]]:
     """The numbers that are looked at before the first step: one that does not fit may show too late."""
-    return numbers_of(plan) if first_committed(plan) < len(plan.steps) else iter(())
+    if first_committed(plan) < len(plan.steps):
+        for _, slot, operand in numbers_of(plan):
+            if slot < plan.inputs:
+                yield slot, operand.dtype
 
 
 def refused(error: Exception, late: bool) -> Any:
@@ -122,23 +129,26 @@ class Program:
         return slots[outputs[0]] if len(outputs) == 1 else tuple([slots[slot] for slot in outputs])
 
 
-def numbers_of(plan: Plan) -> Iterator[tuple[int, np.dtype]]:
-    """The slots of numbers that kernels take, with the dtypes that these have there."""
+def numbers_of(plan: Plan) -> Iterator[tuple[int, int, Operand]]:
+    """The numbers that kernels take and that are not known: the place of the step, the slot, the operand."""
     known = {slot for slot, _ in plan.constants}
-    for step in plan.steps:
+    for number, step in enumerate(plan.steps):
         if step.kernel is None:
             continue
         for place, slot in enumerate(step.reads):
             if not is_array(step.kernel, place) and slot not in known:
-                yield slot, step.kernel.operands[place].dtype
+                yield number, slot, step.kernel.operands[place]
 
 
 def why_not_run(plan: Plan) -> str | None:
     """Why a plan that writes what the caller sees could fail too late, or None."""
-    if not any(step.committed for step in plan.steps):
-        return None
-    if any(slot >= plan.inputs for slot, _ in numbers_of(plan)):
-        return "a number that is computed may not fit, after something was written"
+    first = first_committed(plan)
+    for number, slot, operand in numbers_of(plan):
+        fits = isinstance(operand.source, Node) and always_fits(operand.source, operand.dtype)
+        if number > first and slot >= plan.inputs and not fits:
+            return "a number that is computed may not fit, after something was written"
+    if any(getattr(step.function, "func", None) is strictly for step in plan.steps[first:]):
+        return "a number of NumPy's may warn, after something was written"
     return None
 
 
@@ -160,6 +170,9 @@ def run_of(step: Step, name: str, constants: Mapping[int, Any], dialect: Dialect
         case "check":
             assert step.check is not None
             return partial(_checked, step.check.attributes["expected"])
+        case "branch":
+            sides = tuple(program_of(side, name, dialect) for side in step.sides)
+            return partial(_branched, sides, len(step.outs))
     assert step.function is not None
     return partial(_called, step.function, step.keywords)
 
@@ -176,6 +189,16 @@ def _called(
     positional = len(reads) - len(keywords)
     named = dict(zip(keywords, reads[positional:], strict=True))
     return (function(*reads[:positional], **named),)
+
+
+def _branched(
+    sides: tuple[Callable[..., Any], ...], outs: int, reads: list[Any], _: int
+) -> tuple[Any, ...]:
+    """What the side gives that is taken."""
+    made = sides[0 if reads[0] else 1](*reads[1:])
+    if made is NotImplemented:
+        raise DoesNotFit
+    return (made,) if outs == 1 else made
 
 
 def _checked(wanted: bool, reads: list[Any], _: int) -> tuple[()]:

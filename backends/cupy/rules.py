@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ufuse.backends.cupy import cub
-from ufuse.backends.cupy.calls import call, call_of_dtype, tried
+from ufuse.backends.cupy.calls import call, call_of_dtype, strictly, tried
 from ufuse.backends.cupy.folds import fold_along, folds_of, library_fold_along
 from ufuse.backends.cupy.gathers import gather_of, with_places
 from ufuse.backends.cupy.library_order import has_library_order
@@ -25,7 +25,10 @@ from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
+from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.counting import LENGTH
+from ufuse.graph.typing.device_calls import GET, HOST_ITEM, READ, is_fetched
+from ufuse.graph.typing.device_draws import is_final_draw
 from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
 from ufuse.graph.typing.library import cupy as library
 
@@ -85,7 +88,9 @@ def why_not_operand(source: Node) -> str | None:
 
 
 def _map(draft: Draft, node: Node) -> int:
-    """An elementwise operation by CuPy's own call."""
+    """An elementwise operation by CuPy's own call; of numbers alone it is NumPy's."""
+    if is_of_numbers(node):
+        return _of_numbers(draft, node, node.op.ufunc)
     if node.op is ops.CAST:
         dtype = draft.constant(node.attributes["dtype"])
         return draft.call(library().array.astype, draft.slot(node.inputs[0]), dtype, node=node)
@@ -138,10 +143,27 @@ def create(draft: Draft, node: Node) -> int:
 
 def _scalar(draft: Draft, node: Node) -> int:
     """Python's operator on numbers."""
-    function = partial(tried, scalar_function(node.attributes["operator"]))
-    made = draft.call(function, *map(draft.slot, node.inputs), node=node)
+    return _of_numbers(draft, node, scalar_function(node.attributes["operator"]))
+
+
+def _of_numbers(draft: Draft, node: Node, function: Any) -> int:
+    warns = any(isinstance(one.type, ArrayType) for one in (node, *node.inputs))
+    call_of = partial(strictly if warns else tried, function)
+    made = draft.call(call_of, *map(draft.slot, node.inputs), node=node)
     draft.plan.steps[-1].apart = True
     return made
+
+
+def is_of_numbers(node: Node) -> bool:
+    """Whether a node is an elementwise function of NumPy's or Python's numbers."""
+    if node.op.kind is not Kind.MAP or node.op.ufunc is None or _is_on_device(node.type):
+        return False
+    return all(is_number(one.type) for one in (node, *node.inputs))
+
+
+def is_number(type_: Type) -> bool:
+    """Whether a value is a number of Python's or NumPy's."""
+    return isinstance(type_, NumberType) or (isinstance(type_, ArrayType) and type_.scalar)
 
 
 DONE = frozenset(
@@ -150,13 +172,26 @@ DONE = frozenset(
 
 
 def is_done(node: Node) -> bool:
-    """Whether plans have a step for a node: those on a device, and Python's operators on Python's numbers."""
+    """Whether plans have a step for a node: those on a device, and operations on numbers."""
     if node.op.kind in (Kind.INPUT, Kind.CONST, Kind.SIZE, Kind.CHECK):
         return True
-    if node.op.kind is Kind.SCALAR:
-        return all(isinstance(one.type, NumberType) for one in (node, *node.inputs))
-    if node.op is ops.CALL and node.attributes["function"] == LENGTH:
+    if node.op.kind is Kind.SCALAR or is_of_numbers(node):
+        return True
+    if node.op is ops.CALL and node.attributes["function"] in (LENGTH, READ, GET):
         return _is_on_device(node.inputs[0].type)
+    if node.op is ops.CALL and node.attributes["function"].startswith(BOUNDS):
+        return True
+    if node.op is ops.CALL and node.attributes["function"] == HOST_ITEM:
+        return is_fetched(node.inputs[0])
+    if (
+        is_final_draw(node)
+        or is_fetched(node)
+        or (node.op is ops.ITEM and node.inputs[0].op is ops.BRANCH)
+    ):
+        return True
+    if node.op is ops.BRANCH:
+        sides = node.attributes["then"], node.attributes["otherwise"]
+        return all(is_done(one) for side in sides for one in side.nodes)
     return _is_on_device(node.type) and node.op.kind in DONE
 
 
@@ -226,4 +261,6 @@ def _planned(graph: Graph, rules: Rules, moments: tuple[str, ...]) -> Plan:
 
 def folds_as_library(step: Step) -> bool:
     """Whether a step may leave it to plain Python to fold: where that is not as it was, or memory lies otherwise."""
-    return step.kernel is not None and any(map(has_library_order, folds_of(step.kernel)))
+    if step.kernel is not None:
+        return any(map(has_library_order, folds_of(step.kernel)))
+    return any(folds_as_library(one) for side in step.sides for one in side.steps)

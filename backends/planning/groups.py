@@ -18,6 +18,7 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.semantics.effects import ERRORS, Errors, errors_of
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType, Span, Type, c_order
+from ufuse.graph.typing.device_draws import is_final_draw
 
 LARGEST = 200  # members of a kernel
 SIBLINGS = 8  # earlier readers of the same memory that a unit is tried to be merged with
@@ -174,7 +175,9 @@ class Grouping:
             self._readers.setdefault(access.root, {})[self.of[node]] = None
 
     def shows(self, node: Node) -> bool:
-        """Whether a node writes memory that existed before the call."""
+        """Whether a node writes memory that existed before the call, or draws what cannot be drawn again."""
+        if is_final_draw(node):
+            return True
         writes = self.memory.writes(node)
         return bool(writes) and any(map(self.memory.is_visible, writes))
 

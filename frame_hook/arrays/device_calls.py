@@ -51,8 +51,8 @@ def call_whole(
 ) -> Symbol:
     """A call as one node, with new memory as its result; `more` attributes say what its type follows from."""
     inputs: list[Node] = []
-    given = tuple(_argument(trace, symbol, inputs) for symbol in arguments)
-    named = tuple((key, _argument(trace, symbol, inputs)) for key, symbol in keywords.items())
+    given = tuple(argument(trace, symbol, inputs) for symbol in arguments)
+    named = tuple((key, argument(trace, symbol, inputs)) for key, symbol in keywords.items())
     attributes: dict[str, Any] = {
         "function": DEVICE_FUNCTION + name,
         "arguments": given,
@@ -87,7 +87,8 @@ def _made_length(trace: Trace, name: str, inputs: Sequence[Node]) -> str | None:
     return devices.length_picked(trace, inputs[0])
 
 
-def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
+def argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
+    """An argument as calls have it; nodes that it takes are added to `inputs`."""
     symbol = trace.look(symbol)
     if isinstance(symbol, Deque):
         symbol = List(list(symbol.items))
@@ -96,7 +97,7 @@ def _argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
         return len(inputs) - 1
     if isinstance(symbol, Tuple | List):
         kind = "tuple" if isinstance(symbol, Tuple) else "list"
-        parts = tuple(_argument(trace, item, inputs) for item in symbol.items)
+        parts = tuple(argument(trace, item, inputs) for item in symbol.items)
         if all(isinstance(part, tuple) and part[0] == "const" for part in parts):
             values = [part[1] for part in parts]
             return ("const", tuple(values) if kind == "tuple" else values)

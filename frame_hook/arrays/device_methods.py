@@ -46,7 +46,7 @@ REDUCTIONS = {
 }  # fmt: skip
 WITHOUT_IDENTITY = frozenset("max min amax amin argmax argmin".split())  # of nothing they raise
 RANGES = ("arange", "linspace")
-WAITING = frozenset("get item tolist tobytes".split())  # what is read is on the host
+WAITING = frozenset("tolist tobytes".split())  # what is read is on the host
 ZERO, NONE = Constant(0), Constant(None)
 PARAMETERS = {
     **dict.fromkeys(("sum", "prod", "mean"), ("axis", "dtype", "out", "keepdims")),
@@ -213,7 +213,9 @@ def _reduced(
         "arguments": (0,),
         "keywords": tuple((key, ("const", one)) for key, one in named),
     }
-    return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), call, may_raise=True))
+    is_plain = name in ("mean", "var", "std") and array.type.dtype.char in "?bBhHiIlLfd"
+    fails = dtype is not None or not is_plain
+    return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), call, may_raise=fails))
 
 
 def _refuse_nothing(
@@ -305,6 +307,29 @@ def _product(
     if keywords or len(looked) != 2 or not all(isinstance(one, DeviceArray) for one in looked):
         raise GraphBreak("numpy-call", f"cupy.{name} with these arguments")
     return devices.function_call(interpreter.trace, name, looked)
+
+
+@method("item")
+def _item(interpreter: Interpreter, a: Symbol, /) -> Symbol:
+    return devices.read(interpreter.trace, array_argument(interpreter, a, "ndarray.item"))
+
+
+@method("get")
+def _get(
+    interpreter: Interpreter,
+    a: Symbol,
+    /,
+    stream: Symbol = NONE,
+    order: Symbol = Constant("C"),  # noqa: B008  it is immutable
+    out: Symbol = NONE,
+    *,
+    blocking: Symbol = Constant(True),  # noqa: B008
+) -> Symbol:
+    trace, array = interpreter.trace, array_argument(interpreter, a, "ndarray.get")
+    given = [arrays.plain(trace, one) for one in (stream, order, out, blocking)]
+    if given != [None, "C", None, True]:
+        raise GraphBreak("numpy-call", "cupy.ndarray.get with these arguments")
+    return devices.fetch(trace, array)
 
 
 @method("astype")

@@ -28,7 +28,16 @@ from ufuse.graph.made import same_mask
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Op
 from ufuse.graph.types import ArrayType, NumberType, TupleType
-from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, DEVICE_METHOD, KERNEL, UFUNC
+from ufuse.graph.typing.device_calls import (
+    DEVICE_FUNCTION,
+    DEVICE_METHOD,
+    GET,
+    KERNEL,
+    READ,
+    UFUNC,
+    always_fits,
+)
+from ufuse.graph.typing.infer import CannotInfer, operand_of
 from ufuse.graph.typing.library import CUDA, cupy
 from ufuse.graph.typing.shapes import is_c_like, is_f_like
 
@@ -69,7 +78,22 @@ def elementwise(trace: Trace, op: Op, operands: Sequence[Symbol]) -> Symbol:
 def _elementwise_node(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:
     if not any(isinstance(node.type, ArrayType) and node.type.device for node in nodes):
         return _of_numbers(trace, op, nodes)
-    return trace.graph.node(op, nodes, may_raise=arrays.may_raise(op.name, nodes))
+    return trace.graph.node(op, nodes, may_raise=_may_not_fit(op, nodes))
+
+
+def _may_not_fit(op: Op, nodes: tuple[Node, ...]) -> bool:
+    """Whether an operand is a number that may be too large, or such an exponent."""
+    numbers = {one: place for place, one in enumerate(nodes) if isinstance(one.type, NumberType)}
+    computed = {one for one in numbers if one.op not in (ops.INPUT, ops.CONST, ops.SIZE)}
+    if not computed:
+        return arrays.may_raise(op.name, nodes)
+    try:
+        dtypes = cupy().routine_of(op, [operand_of(one) for one in nodes]).dtypes
+    except CannotInfer:
+        return True
+    others = tuple(one for one in nodes if one not in computed)
+    unfit = any(not always_fits(one, dtypes[numbers[one]]) for one in computed)
+    return unfit or op.name == "power" or arrays.may_raise(op.name, others)
 
 
 def _of_numbers(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:
@@ -140,7 +164,8 @@ def filling(trace: Trace, value: Symbol, target: DeviceArray, *, sent: bool = Fa
     if number is not None:
         return trace.graph.constant(0.0)
     node, zero = stored_number(trace, value, dtype), trace.graph.constant(0.0)
-    return trace.graph.node(ops.SCALAR, (node, zero), {"operator": "add"}, may_raise=True)
+    fails = not isinstance(node.type, NumberType) or node.type.kind != "float"
+    return trace.graph.node(ops.SCALAR, (node, zero), {"operator": "add"}, may_raise=fails)
 
 
 def _seen(trace: Trace, value: Symbol) -> float | None:
@@ -372,6 +397,27 @@ def length(trace: Trace, array: DeviceArray) -> Symbol:
     return arrays.integer(trace, array.type.shape[0])
 
 
+def read(trace: Trace, array: DeviceArray) -> Number:
+    """The only element as Python's number, for which the host waits."""
+    if not trace.sizes.decide("eq", arrays.total(array.type.shape), 1):
+        raise GraphBreak("eager-raises", "ValueError: a number of an array of several elements")
+    found = trace.graph.fresh(_waiting(trace, READ, array))
+    assert isinstance(found, Number)
+    return found
+
+
+def fetch(trace: Trace, array: DeviceArray) -> Array:
+    """The elements as an array of NumPy's, in C order, for which the host waits."""
+    found = trace.graph.fresh(_waiting(trace, GET, array))
+    assert isinstance(found, Array)
+    return found
+
+
+def _waiting(trace: Trace, name: str, array: DeviceArray) -> Node:
+    call = {"function": name, "arguments": (0,), "keywords": ()}
+    return trace.graph.node(ops.CALL, (trace.graph.value(array),), call)
+
+
 def item(trace: Trace, array: DeviceArray, key: Symbol) -> DeviceArray:
     """`array[key]` with slices, whole numbers, new axes and an ellipsis: always a view."""
     entries = indexing.basic_index(trace, array, trace.look(key))
@@ -446,6 +492,9 @@ def _host_argument(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
         case Number(node=node) if isinstance(node.type, NumberType) and node.type.kind == "float":
             inputs.append(node)
             return len(inputs) - 1
+        case Integer(size=value):
+            inputs.append(trace.graph.size_node(value))
+            return len(inputs) - 1
         case Array() if not symbol.path and symbol.buffer.version.op is ops.INPUT:
             inputs.append(trace.graph.value(symbol))
             return len(inputs) - 1
@@ -515,9 +564,21 @@ def function_call(
         "keywords": tuple((key, ("const", value)) for key, value in (keywords or {}).items()),
         "device": CUDA,
     }
-    found = trace.graph.fresh(trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=True))
+    fails = name not in PRODUCTS or not _is_plain(inputs)
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
+    found = trace.graph.fresh(node)
     assert isinstance(found, DeviceArray)
     return found
+
+
+PRODUCTS = ("matmul", "dot")
+
+
+def _is_plain(inputs: Sequence[Node]) -> bool:
+    """Whether operands are matrices or vectors of one dtype of floats, whose product raises for no values."""
+    types = [one.type for one in inputs]
+    plain = all(isinstance(one, ArrayType) and one.ndim in (1, 2) for one in types)
+    return plain and {str(one.dtype) for one in types} in ({"float32"}, {"float64"})  # type: ignore[union-attr]
 
 
 def where(trace: Trace, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:

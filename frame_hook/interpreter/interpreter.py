@@ -327,7 +327,8 @@ class Interpreter:
     def _usual_truth(self, frame: Frame, jump: Instruction, choice: Choice) -> bool | None:
         """What a condition nearly always is, where the trace may go on with that.
 
-        Not behind a visible write: what has been written cannot be undone. Not where a loop may turn.
+        Not behind a visible write: what has been written cannot be undone. Not where a loop may turn. Not where the
+        host has waited for a device, as it would wait once more, unless a side raises.
         """
         behind, target = instructions.successors(jump)
         if target <= jump.position or jump.position in frame.expected:
@@ -336,6 +337,8 @@ class Interpreter:
             return None
         raises = raising_side(frame.code, behind, target)
         otherwise = None if raises is None else raises is not choice.jumps
+        if otherwise is None and self.trace.graph.waits:
+            return None
         return self.usual_truth(frame.code, jump.position, otherwise)
 
     def _expect(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays import arrays, devices
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -106,6 +106,12 @@ def _conversion(kind: type) -> Rule:
             return symbol
         if isinstance(symbol, Array) and not symbol.type.ndim:
             symbol = interpreter.call(interpreter.attribute(symbol, "item"))
+        if isinstance(symbol, DeviceArray) and not symbol.type.ndim:
+            if symbol.type.dtype.kind == "c" and kind is not complex:
+                raise GraphBreak("eager-raises", f"a {kind.__name__} of a complex number")
+            symbol = devices.read(interpreter.trace, symbol)
+            if number_type(symbol) == kind.__name__:
+                return symbol
         if kind is int and (quotient := _quotient(interpreter, symbol, up=False)) is not None:
             return quotient
         if isinstance(symbol, Number | Integer):

@@ -511,6 +511,10 @@ def truth_or_number(interpreter: Interpreter, symbol: Symbol) -> bool | Number:
         return bool(trace.specialised(symbol).value) if trace.is_fixed(symbol) else symbol
     if isinstance(symbol, Array) and trace.sizes.decide("eq", arrays.total(symbol.type.shape), 1):
         return _only_element(trace, symbol)
+    if isinstance(symbol, DeviceArray) and trace.sizes.decide(
+        "eq", arrays.total(symbol.type.shape), 1
+    ):
+        return devices.read(trace, symbol)
     return truth(interpreter, symbol)
 
 

@@ -31,6 +31,8 @@ from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, GeneratorType, NothingType, NumberType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.counting import LENGTH
+from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, GET, HOST_ITEM, READ, is_fetched
+from ufuse.graph.typing.device_draws import STATE
 from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
@@ -57,6 +59,9 @@ class Draft:
         )
         self.entered: tuple[ErrorToken, ...] = ()  # the program's own error states, innermost last
         self.in_side = False  # of a branch: nodes are taken back, and those of the other side come
+        # Whether the host has waited for a device: what is behind it is on the device, or of numbers.
+        self.waits = False
+        self.draws = False  # whether random numbers of CuPy's are drawn
         self._replaced: list[tuple[Buffer, Node]] = []  # versions that another one has replaced
         self._facts = facts
         self._constants: dict[tuple[Any, ...], Node] = {}
@@ -84,6 +89,8 @@ class Draft:
     def has_devices(self) -> bool:
         """Whether an array on a device was read."""
         types = [node.type for node, _ in self.inputs]
+        if self.waits or self.draws:
+            return True
         return any(isinstance(one, ArrayType) and one.device for one in types)
 
     def generator(self, kind: str, source: Source) -> Node:
@@ -94,9 +101,25 @@ class Draft:
             self._generators[source.register] = self.input(GeneratorType(kind), source)
         return self._generators[source.register]
 
+    @property
+    def _draws_on_host(self) -> bool:
+        """Whether a generator of NumPy's was read."""
+        kinds = [one.type for one in self._generators.values()]
+        return any(isinstance(one, GeneratorType) and one.kind != STATE for one in kinds)
+
+    def draw(self, inputs: tuple[Node, ...], attributes: Mapping[str, Any]) -> Node:
+        """A call of CuPy's that draws random numbers, which cannot be taken back: as a visible write."""
+        if self._draws_on_host:
+            raise GraphBreak("call", "drawing random numbers of NumPy's and of CuPy's")
+        self.draws = True
+        made = self.node(ops.CALL, inputs, attributes)
+        if self.first_write is None:
+            self.first_write = len(self.nodes) - 1
+        return made
+
     def input(self, kind: ArrayType | NumberType | GeneratorType, source: Source) -> Node:
         """A new graph input, taken from `source`."""
-        if self._generators and isinstance(kind, ArrayType) and kind.device:
+        if isinstance(kind, ArrayType) and kind.device and self._draws_on_host:
             raise GraphBreak("call", "drawing random numbers beside arrays on a device")
         node = Node(ops.INPUT, (), kind, {"name": source.text})
         self.nodes.insert(len(self.inputs), node)
@@ -127,6 +150,10 @@ class Draft:
                 "numpy-call", f"{given.get('function', op.name)} ({refusal})"
             ) from None
         made = Node(op, inputs, kind, given, self.location)
+        if self.waits and _is_on_host(made):
+            raise GraphBreak("numpy-call", f"{given.get('function', op.name)} {BESIDE_DEVICE}")
+        if op is ops.CALL and given["function"] in (READ, GET):
+            self.waits = True
         if self.entered and may_warn(made):
             made = replace(made, attributes={**given, ERRORS: self.errors})
         may_raise = may_raise or (self.in_late_side and _takes_any_int(inputs))
@@ -288,6 +315,29 @@ class Draft:
         """Remember where something the program can see was first written: by the last node."""
         if buffer.visible and self.first_write is None:
             self.first_write = len(self.nodes) - 1
+
+
+BESIDE_DEVICE = "of NumPy's, on what was read from a device"
+
+
+def _is_on_host(node: Node) -> bool:
+    """Whether NumPy computes a node on arrays, for which graphs of a device have no place but for views."""
+    kinds = [one.type for one in (node, *node.inputs)]
+    if not any(isinstance(one, ArrayType) and not one.device for one in kinds):
+        return False
+    if node.op.kind in (Kind.CONST, Kind.BRANCH, Kind.ITEM, Kind.SCALAR) or is_fetched(node):
+        return False
+    if node.op is ops.CALL and node.attributes["function"] in (
+        HOST_ITEM,
+        DEVICE_FUNCTION + "array",
+    ):
+        return False
+    if any(isinstance(one, ArrayType) and one.device for one in kinds):
+        return any(map(is_fetched, node.inputs))
+    scalars = (
+        isinstance(one, NumberType) or (isinstance(one, ArrayType) and one.scalar) for one in kinds
+    )
+    return node.op.kind is not Kind.MAP or node.op.ufunc is None or not all(scalars)
 
 
 def computation(node: Node, depth: int = MOST_DEEP) -> Hashable:

@@ -223,6 +223,8 @@ def _check(node: Node) -> str | None:
 
 
 def _call(node: Node) -> str | None:
+    if is_draw(node):
+        return "it draws random numbers"
     if isinstance(node.type, ArrayType) and node.type.device:
         # CuPy gives no warnings; most calls raise for what the trace has ruled out, if at all
         fails = may_fail(

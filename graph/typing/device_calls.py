@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from ufuse.graph import ops
+from ufuse.graph.node import Node
+from ufuse.graph.ops import Kind
 from ufuse.graph.size import symbol
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type, c_order
 from ufuse.graph.typing.call import Argument, Sequenced, shape_of
 from ufuse.graph.typing.call_types import bound, call_type
 from ufuse.graph.typing.counting import LENGTH
+from ufuse.graph.typing.device_draws import RANDOM
 from ufuse.graph.typing.library import CUDA, cupy
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, checked_dtype
 from ufuse.graph.typing.shapes import (
@@ -42,12 +45,16 @@ GETITEM, SETITEM = "cupy.ndarray.__getitem__", "cupy.ndarray.__setitem__"
 TAKE = DEVICE_METHOD + "take"
 PICKING = frozenset((GETITEM, TAKE))
 SORT = "cupy.ndarray.sort"
+# At these the host waits: the only element as Python's number, and all of them as an array of NumPy's.
+READ, GET = DEVICE_METHOD + "item", DEVICE_METHOD + "get"
+HOST_ITEM = "numpy.ndarray.item"
 PUT, AT = "cupy.ndarray.put", "cupy.at."
 # What writes all of an array that is its first argument; `at` of an elementwise function with the dtypes of its atoms.
 ATOMIC = {"add": "iIlLfd", "subtract": "iI", "maximum": "iIlLfd", "minimum": "iIlLfd"}
 WRITING = (SORT, PUT, *(AT + name for name in ATOMIC))
 NONZERO = "_core._routines_indexing._ndarray_argwhere"
 TENSORDOT = "_core._routines_linalg.tensordot_core"
+PYTHONS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
 EVERY, NUMBERS, REAL, INEXACT = "?bBhHiIlLfdFD", "bBhHiIlLfdFD", "bBhHiIlLfd", "fdFD"
 
 
@@ -101,6 +108,15 @@ ROWS: dict[str, Row] = {
     "fft.ifft2":          Row(NUMBERS, layout=False),
     "fft.fftn":           Row(NUMBERS, layout=False),
     "fft.ifftn":          Row(NUMBERS, layout=False),
+    # solvers and decompositions, which CuPy's other functions of matrices call
+    "linalg.solve":       Row(NUMBERS, layout=False),
+    "linalg.inv":         Row(NUMBERS, layout=False),
+    "linalg.cholesky":    Row(NUMBERS, layout=False),
+    "linalg.qr":          Row(NUMBERS, layout=False),
+    "linalg.svd":         Row(NUMBERS, layout=False),
+    "linalg.eigh":        Row(NUMBERS, layout=False),
+    "linalg.eigvalsh":    Row(NUMBERS),
+    "linalg.slogdet":     Row(NUMBERS),
     # repeating and choosing
     "repeat":             Row(EVERY),
     "pad":                Row(EVERY, ordered=True),
@@ -169,6 +185,14 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     name = attributes["function"]
     if name == LENGTH:
         return NumberType("int", _array(inputs[0]).shape[0])
+    if name.startswith(RANDOM):
+        drawn = "dtype" in attributes
+        return fresh(attributes["dtype"], attributes["shape"]) if drawn else NothingType()
+    if name == READ:
+        return NumberType(PYTHONS[_array(inputs[0]).dtype.kind])
+    if name == GET:
+        type_ = _array(inputs[0])
+        return ArrayType(checked_dtype(type_.dtype), type_.shape, c_order(type_.ndim))
     if name == GETITEM:
         return _gathered(inputs, attributes, facts)
     if name == SETITEM or name.startswith(AT):
@@ -178,6 +202,35 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     if not name.startswith(DEVICE_METHOD):
         return _function_on_device(inputs, attributes, facts)
     return _method_on_device(name.removeprefix(DEVICE_METHOD), inputs, attributes)
+
+
+def is_read(node: Node) -> bool:
+    """Whether a node is a number that the host has waited for."""
+    return node.op is ops.CALL and node.attributes["function"] == READ
+
+
+def is_fetched(node: Node) -> bool:
+    """Whether a node is NumPy's array with what the host has waited for, or a view of it."""
+    while node.op.kind is Kind.VIEW:
+        node = node.inputs[0]
+    return node.op is ops.CALL and node.attributes["function"] == GET
+
+
+def always_fits(node: Node, dtype: np.dtype) -> bool:
+    """Whether a number that a graph computes goes into a dtype whatever its value is."""
+    if isinstance(node.type, ArrayType):
+        return np.can_cast(node.type.dtype, dtype, "safe")
+    if isinstance(node.type, NumberType):
+        if node.type.kind == "bool" or (node.type.kind == "float" and dtype.char in "dD"):
+            return True
+    if node.op is ops.SCALAR and node.attributes["operator"] == "float":
+        (node,) = node.inputs
+    is_whole = isinstance(node.type, NumberType) and node.type.kind == "int"
+    if is_whole and (node.op is ops.SIZE or is_read(node)) and dtype.char in "fdFD":
+        return True  # it has 64 bits
+    if not is_read(node):
+        return False
+    return np.can_cast(_array(node.inputs[0].type).dtype, dtype, "safe")
 
 
 def may_fail(name: str, first: Operand | None = None) -> bool:

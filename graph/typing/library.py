@@ -19,6 +19,7 @@ import numpy as np
 from ufuse.graph import ops
 from ufuse.graph.ops import Op
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.device_draws import NAMES as DRAWS
 from ufuse.graph.typing.sample import NUMBERS, CannotInfer, Constant, Operand, checked_dtype
 
 CUDA = "cuda"  # the device of CuPy's arrays
@@ -30,7 +31,9 @@ METHODS = (
 FUNCTIONS = "arange linspace matmul dot sort argsort".split()
 CREATORS = "zeros ones empty full zeros_like ones_like empty_like full_like".split()
 # Functions with rules, by where they are in CuPy: most are in C, those in Python would ask what no trace knows.
-RULED = """
+RULED = [
+    *(prefix + name for prefix in ("random.", "random.RandomState.") for name in DRAWS),
+    *"""
     roll fill_diagonal _core._fusion_thread_local.is_fusing _core.internal._normalize_axis_index
     _core.internal._normalize_axis_indices _core.internal.prod _core.core.array _core.core.ascontiguousarray
     _core._routines_manipulation._expand_dims _core._routines_manipulation.moveaxis
@@ -41,7 +44,9 @@ RULED = """
     einsum trace partition argpartition searchsorted digitize repeat pad isin interp median percentile quantile
     average cov corrcoef ptp bincount unique histogram nansum nanprod nanmean nanvar nanstd nanmedian count_nonzero
     nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
-""".split()
+    linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
+""".split(),
+]
 ASKING = frozenset(
     (*METHODS, *FUNCTIONS, *CREATORS, "where", *(name.rpartition(".")[2] for name in RULED))
 )  # the names of functions that have rules

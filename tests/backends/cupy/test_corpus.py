@@ -22,7 +22,12 @@ DRAWN = (
 # In the first eager CuPy reads outside of memory; arguments of the second have no end; the third is long for nothing new.
 NOT_CUPYS = {"quantiles_that_change_or_fail", "array_of_a_list_in_itself", "e_loop_long"}
 # CuPy raises behind a wait; plain Python, which is left to say so, waits again.
-WAITS_AGAIN = {"statistics_that_warn_or_fail", "several_places"}
+WAITS_AGAIN = {
+    "statistics_that_warn_or_fail",
+    "several_places",
+    "several_places_otherwise",
+    "array_of_a_nan_as_an_integer",
+}
 # CuPy's `histogram` with weights adds by atomics: on a GPU the order, and so eager's own bits, differ from run to run.
 UNORDERED = {"statistics"}
 NOT_TRACED = {"e_vars"}  # it asks for its own frame

@@ -16,13 +16,9 @@ from tests.support.unlimited import lift_limits
 
 from . import everyday
 
-LIBRARIES = frozenset(
-    """random solve inverse determinant cholesky eigh svd""".split()
-)  # for which the test device has no stand-in
 WAITING = frozenset(
-    """to_float to_int to_item get asnumpy until_small if_any scaled_by_the_host conjugate_gradient_tested nanmax
-    unravelled""".split()
-)  # they end where the host reads, and go on behind it
+    "until_small if_any conjugate_gradient_tested nanmax".split()
+)  # they end where Python branches
 ENDING = frozenset(
     """choose as_strided sliding fortran order_f arange_float zeros_order number_type sum_out lexsort cross
     group_means""".split()
@@ -31,7 +27,7 @@ ENDING = frozenset(
 UNORDERED = frozenset({"bincount_minlength", "group_means"})
 
 
-@pytest.mark.parametrize("name", sorted(set(everyday.FUNCTIONS) - LIBRARIES))
+@pytest.mark.parametrize("name", sorted(everyday.FUNCTIONS))
 def test_everyday_code(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As eager CuPy: first and second call, after a retrace, with arrays in other memory."""
     if name in UNORDERED and isinstance(host, RealDevice):

@@ -2,7 +2,7 @@
 
 CuPy's calls of the CUDA runtime, of the driver and of NVRTC are taken by Python objects before `cupy` is imported;
 memory is the host's, and kernel texts are compiled by g++ through `include/cuda_words.h`. NumPy stands in for
-NVIDIA's compiled products of matrices, sorting and FFTs; solvers and random numbers are not there. The host's mathematical functions are not the
+NVIDIA's compiled products of matrices, sorting, FFTs, solvers and random numbers. The host's mathematical functions are not the
 device's: their last bits differ.
 """
 
@@ -53,11 +53,16 @@ def install() -> Host:
     import cupy  # noqa: PLC0415 - only now
 
     from tests.support.cupy_host import (  # noqa: PLC0415 - only where CuPy is installed
+        curand,
         fourier,
         libraries,
+        solvers,
     )
 
-    fourier.install(cupy, libraries.install(cupy, _parts["device"], _parts["compiler"]))
+    blas = libraries.install(cupy, _parts["device"], _parts["compiler"])
+    fourier.install(cupy, blas)
+    solvers.install(cupy, blas)
+    curand.install(blas)
     from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
 
     native.launch_by(_parts["driver"].functions_for_c())

@@ -1,0 +1,290 @@
+"""Random numbers of CuPy's in graphs: its functions, and the methods of its RandomState, are called in their places.
+
+Laws: 1. Draws keep their order. 2. They cannot be taken back, so one counts as a visible write: what may fail has no
+place behind it. 3. Arguments are such that no draw raises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ufuse.frame_hook.arrays import arrays, device_indexing, devices
+from ufuse.frame_hook.arrays.device_calls import argument
+from ufuse.frame_hook.arrays.device_rules import array_argument, function
+from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
+from ufuse.frame_hook.arrays.making import check_bytes, shape_argument
+from ufuse.frame_hook.arrays.reductions import dtype_argument
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.objects.values import as_size, is_none
+from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.symbols import (
+    Constant,
+    DeviceArray,
+    Instance,
+    Number,
+    Symbol,
+    Tuple,
+)
+from ufuse.graph.node import Node
+from ufuse.graph.size import Size
+from ufuse.graph.types import NumberType
+from ufuse.graph.typing.device_draws import (
+    DISTRIBUTIONS,
+    LENGTHS,
+    METHODS,
+    NAMES,
+    POSITIVE,
+    RANDOM,
+    SEED,
+    STATE,
+)
+from ufuse.graph.typing.library import CUDA, cupy
+
+NONE = Constant(None)
+MOST_SEED = 2**64 - 1
+Given = dict[str, Symbol]
+Drawn = tuple[tuple[Size, ...], np.dtype]
+
+
+OneDraw = Callable[["Draw", Sequence[Symbol], Mapping[str, Symbol]], Symbol]
+
+
+class Draw:
+    """A call that draws: of CuPy's own state, or of one of the program's."""
+
+    def __init__(self, interpreter: Interpreter, name: str, owner: Symbol | None) -> None:
+        self.interpreter = interpreter
+        self.trace = interpreter.trace
+        self.name = name
+        self.owner = owner
+        if self.trace.graph.in_side:
+            raise GraphBreak("call", "drawing random numbers on one side of a branch")
+
+    def refuse(self) -> GraphBreak:
+        """Why the graph ends here."""
+        return GraphBreak("numpy-call", f"cupy.random.{self.name} with these arguments")
+
+    def bound(
+        self, names: str, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+    ) -> Given:
+        """The arguments by their names."""
+        parameters = names.split()
+        given = dict(zip(parameters, arguments, strict=False))
+        if len(arguments) > len(parameters) or set(keywords) - (set(parameters) - set(given)):
+            raise self.refuse()
+        return given | dict(keywords)
+
+    def shape(self, given: Given) -> tuple[Size, ...]:
+        """The shape that `size` says."""
+        size = self.trace.look(given.get("size", NONE))
+        if isinstance(size, Constant) and size.value is None:
+            return ()
+        return shape_argument(self.interpreter, size)
+
+    def dtype(self, given: Given, kinds: str, default: str) -> np.dtype:
+        """The dtype that is asked for, one of `kinds`."""
+        dtype = np.dtype(default)
+        if "dtype" in given:
+            found = dtype_argument(self.interpreter, given["dtype"])
+            if found is None or found.char not in kinds:
+                raise self.refuse()
+            dtype = found
+        return dtype
+
+    def call(
+        self,
+        name: str,
+        arguments: Sequence[Symbol],
+        keywords: Mapping[str, Symbol],
+        drawn: Drawn | None,
+    ) -> Symbol:
+        """The call as a node, of a shape and a dtype, or (None) for its effect."""
+        graph = self.trace.graph
+        inputs: list[Node] = []
+        given: tuple[Any, ...] = ()
+        if self.owner is not None:
+            assert isinstance(self.owner, Instance)
+            assert self.owner.source is not None
+            inputs.append(graph.generator(STATE, self.owner.source))
+            given = (0,)
+        given += tuple(argument(self.trace, one, inputs) for one in arguments)
+        named = tuple((key, argument(self.trace, one, inputs)) for key, one in keywords.items())
+        attributes: dict[str, Any] = {
+            "function": (RANDOM if self.owner is None else METHODS) + name,
+            "arguments": given,
+            "keywords": named,
+            "device": CUDA,
+        }
+        if drawn is not None:
+            check_bytes(self.interpreter, *drawn)
+            attributes |= dict(zip(("shape", "dtype"), drawn, strict=True))
+        return graph.fresh(graph.draw(tuple(inputs), attributes))
+
+    def whole(self, symbol: Symbol) -> Size:
+        """A whole number."""
+        read = self.trace.look(symbol)
+        size = as_size(read)
+        if size is None or arrays.is_bool(read):
+            raise self.refuse()
+        return size
+
+    def check_number(self, symbol: Symbol, *, positive: bool) -> None:
+        """Break where a parameter is no number, or not known to be positive."""
+        read = self.trace.look(symbol)
+        if isinstance(read, Constant) and type(read.value) in (int, float):
+            if abs(read.value) < math.inf and (read.value > 0 or not positive):
+                return
+        elif isinstance(read, Number) and read.node.type == NumberType("float") and not positive:
+            return
+        raise self.refuse()
+
+
+def _rule_of(name: str, *, method: bool) -> Any:
+    rule = RULES.get(name, _distribution)
+
+    def draw(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+        owner = None
+        if method:
+            owner = interpreter.trace.look(arguments[0]) if arguments else None
+            kind = cupy().module.random.RandomState
+            if not isinstance(owner, Instance) or owner.source is None or owner.kind is not kind:
+                raise GraphBreak("call", f"cupy.random.RandomState.{name}")
+            arguments = arguments[1:]
+        return rule(Draw(interpreter, name, owner), arguments, keywords)
+
+    return draw
+
+
+def _distribution(
+    draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    """Floats of a distribution whose parameters are numbers."""
+    name = draw.name
+    parameters = (DISTRIBUTIONS | POSITIVE)[name].split()
+    given = draw.bound(f"{' '.join(parameters)} size dtype", arguments, keywords)
+    for key in given.keys() - {"size", "dtype"}:
+        draw.check_number(given[key], positive=name in POSITIVE)
+    drawn = draw.shape(given), draw.dtype(given, "fd", "d")
+    return draw.call(name, arguments, keywords, drawn)
+
+
+def _of_lengths(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
+    """`rand` and `randn`."""
+    if set(keywords) - {"dtype"}:
+        raise draw.refuse()
+    shape = shape_argument(draw.interpreter, Tuple(tuple(arguments)))
+    return draw.call(draw.name, arguments, keywords, (shape, draw.dtype(dict(keywords), "fd", "d")))
+
+
+def _between(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
+    """Whole numbers between others, of which there are some."""
+    given = draw.bound("low high size dtype", arguments, keywords)
+    low = draw.whole(given["low"]) if "low" in given else None
+    high: Size | None = None
+    if "high" in given and not is_none(draw.trace.look(given["high"])):
+        high = draw.whole(given["high"])
+    if low is None:
+        raise draw.refuse()
+    if high is None:
+        low, high = 0, low
+    dtype = draw.dtype(given, "bBhHiIlL", "l")
+    limits = np.iinfo(dtype)
+    sizes = draw.trace.sizes
+    fits = sizes.decide("ge", low, int(limits.min)) and sizes.decide("le", high, int(limits.max))
+    if not fits or not sizes.decide("lt", low, high):
+        raise draw.refuse()
+    return draw.call("randint", arguments, keywords, (draw.shape(given), dtype))
+
+
+def _count(draw: Draw, symbol: Symbol) -> Size:
+    """How many there are to choose from: at least one."""
+    read = draw.trace.look(symbol)
+    if isinstance(read, DeviceArray):
+        if not read.type.ndim:
+            raise draw.refuse()
+        count = read.type.shape[0]
+    else:
+        count = draw.whole(read)
+    if not draw.trace.sizes.decide("ge", count, 1):
+        raise draw.refuse()
+    return count
+
+
+def _permuted(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
+    """The numbers up to another in any order, or the rows of an array."""
+    given = draw.bound("a", arguments, keywords)
+    if "a" not in given:
+        raise draw.refuse()
+    read, count = draw.trace.look(given["a"]), _count(draw, given["a"])
+    if not isinstance(read, DeviceArray):
+        return draw.call("permutation", (given["a"],), {}, ((count,), np.dtype("l")))
+    return device_indexing.subscript(draw.trace, read, _places(draw, count))
+
+
+def _places(draw: Draw, count: Size) -> Symbol:
+    """The permutation by which CuPy takes the rows of an array."""
+    number = arrays.integer(draw.trace, count)
+    return draw.call("permutation", (number,), {}, ((count,), np.dtype("l")))
+
+
+def _shuffled(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
+    """`a[:] = a[permutation]`."""
+    given = draw.bound("a", arguments, keywords)
+    if "a" not in given:
+        raise draw.refuse()
+    array = array_argument(draw.interpreter, given["a"], "random.shuffle")
+    if array.buffer.visible:
+        draw.trace.arrays.check_writable(array.buffer)
+    taken = device_indexing.subscript(draw.trace, array, _places(draw, _count(draw, array)))
+    devices.assign(draw.trace, devices.item(draw.trace, array, WHOLE_AXIS), taken)
+    return NONE
+
+
+def _chosen(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
+    """Some of the numbers up to another, or of a vector, each of which may come again."""
+    given = draw.bound("a size replace p", arguments, keywords)
+    replace = draw.trace.look(given.get("replace", Constant(True)))
+    shape = draw.shape(given)
+    is_default = isinstance(replace, Constant) and replace.value is True
+    if (
+        "a" not in given
+        or not is_none(draw.trace.look(given.get("p", NONE)))
+        or not shape
+        or not is_default
+    ):
+        raise draw.refuse()
+    read = draw.trace.look(given["a"])
+    _count(draw, read)
+    if not isinstance(read, DeviceArray):
+        return draw.call("choice", arguments, keywords, (shape, np.dtype("l")))
+    if read.type.ndim != 1:
+        raise draw.refuse()
+    return draw.call("choice", arguments, keywords, (shape, read.type.dtype))
+
+
+def _seeded(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
+    """Begin anew from a whole number."""
+    given = draw.bound("seed", arguments, keywords)
+    if "seed" in given and not is_none(draw.trace.look(given["seed"])):
+        seed = draw.whole(given["seed"])
+        sizes = draw.trace.sizes
+        if not (sizes.decide("ge", seed, 0) and sizes.decide("le", seed, MOST_SEED)):
+            raise draw.refuse()
+    return draw.call(SEED, arguments, keywords, None)
+
+
+RULES: dict[str, OneDraw] = {
+    **dict.fromkeys(LENGTHS, _of_lengths),
+    "randint": _between,
+    "permutation": _permuted,
+    "shuffle": _shuffled,
+    "choice": _chosen,
+    SEED: _seeded,
+}
+for _name in NAMES:
+    function(f"random.{_name}")(_rule_of(_name, method=False))
+    function(f"random.RandomState.{_name}")(_rule_of(_name, method=True))

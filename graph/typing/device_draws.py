@@ -1,0 +1,31 @@
+"""Random numbers that CuPy's functions, and the methods of its RandomState, draw.
+
+Unlike those of NumPy's generators their state cannot be put back. Law: a draw counts as a visible write: what may fail
+stands before the first of a graph, and a graph never gives up behind it.
+"""
+
+from __future__ import annotations
+
+from ufuse.graph import ops
+from ufuse.graph.node import Node
+
+RANDOM = "cupy.random."  # what the names of all begin with
+STATE = "cupy.RandomState"  # the kind of generator that is the first input of a method
+METHODS = RANDOM + "RandomState."
+SEED = "seed"
+# Parameters of the distributions, in order, without `size` and `dtype`, which follow.
+DISTRIBUTIONS = {
+    "random_sample": "", "standard_normal": "", "standard_exponential": "", "normal": "loc scale",
+    "uniform": "low high", "lognormal": "mean sigma", "gumbel": "loc scale", "laplace": "loc scale",
+    "logistic": "loc scale",
+}  # fmt: skip
+# The same of those whose parameters are to be positive.
+POSITIVE = {"exponential": "scale", "gamma": "shape scale", "beta": "a b", "chisquare": "df"}
+LENGTHS = {"rand": "random_sample", "randn": "normal"}  # of several lengths
+OTHERS = ("randint", "permutation", "shuffle", "choice", SEED)
+NAMES = (*DISTRIBUTIONS, *POSITIVE, *LENGTHS, *OTHERS)
+
+
+def is_final_draw(node: Node) -> bool:
+    """Whether a node draws random numbers of CuPy's, which cannot be taken back."""
+    return node.op is ops.CALL and str(node.attributes["function"]).startswith(RANDOM)

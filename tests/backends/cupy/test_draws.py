@@ -1,0 +1,259 @@
+"""Random numbers of CuPy's: each draw of a graph is made once, in the program's order, by CuPy's own call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.cupy_host import Host
+
+X = np.arange(12.0).reshape(4, 3)
+
+
+def elementwise(cp: Any, rs: Any, x: Any) -> Any:
+    return x + cp.random.rand(4, 3) * 2, cp.exp(-cp.random.random(x.shape[0]))
+
+
+def distributions(cp: Any, rs: Any, x: Any) -> Any:
+    return (
+        cp.random.normal(0, 2.0, x.shape) + x,
+        cp.random.normal(size=3),
+        cp.random.uniform(-1, 1, size=(2, 3)) * 2,
+        cp.random.standard_normal(5, dtype="f4"),
+        cp.random.lognormal(0.0, 0.5, 4),
+        cp.random.gumbel(size=3),
+        cp.random.laplace(1.0, 2.0, (2, 2)),
+        cp.random.exponential(2.0, 3),
+        cp.random.gamma(2.0, 3.0, 3),
+        cp.random.random(),
+    )
+
+
+def whole_numbers(cp: Any, rs: Any, x: Any) -> Any:
+    return (
+        cp.random.randint(0, 16, (2, 2)) * 2,
+        cp.random.randint(8, size=3),
+        cp.random.randint(-4, 4, x.shape[0], dtype="i4"),
+    )
+
+
+def in_order(cp: Any, rs: Any, x: Any) -> Any:
+    first, second = cp.random.randn(4), cp.random.randn(4)
+    third = cp.random.rand(4)
+    return second - first, third, first
+
+
+def seeded(cp: Any, rs: Any, x: Any) -> Any:
+    before = cp.random.rand(2)
+    cp.random.seed(7)
+    return before, cp.random.rand(2) + x[0, 0], cp.random.rand(2)
+
+
+def unused(cp: Any, rs: Any, x: Any) -> Any:
+    cp.random.rand(3)
+    return cp.random.rand(3) + cp.random.rand(3)
+
+
+def permuted(cp: Any, rs: Any, x: Any) -> Any:
+    return cp.random.permutation(5), cp.random.permutation(x) * 2, cp.random.permutation(len(x))
+
+
+def shuffled(cp: Any, rs: Any, x: Any) -> Any:
+    y = x * 2
+    cp.random.shuffle(y)
+    cp.random.shuffle(x)
+    return y + 1, x
+
+
+def chosen(cp: Any, rs: Any, x: Any) -> Any:
+    return cp.random.choice(8, 4), cp.random.choice(x[:, 0], (2, 3)) + 1
+
+
+def own_state(cp: Any, rs: Any, x: Any) -> Any:
+    first = rs.rand(4) + rs.normal(1, 2, 4)
+    return first, cp.random.rand(4), rs.randint(0, 4, 3), rs.permutation(x), rs.standard_normal(3)
+
+
+def estimated(cp: Any, rs: Any, x: Any) -> Any:
+    points = cp.random.rand(1000, 2)
+    inside = (points**2).sum(axis=1) < 1
+    return float(inside.sum()) / 250, points.mean(), points.std(axis=0)
+
+
+def branched(cp: Any, rs: Any, x: Any) -> Any:
+    z = cp.random.rand(4)
+    if z.sum() > 2:
+        return z + cp.random.rand(4)
+    return z
+
+
+def behind_a_solver(cp: Any, rs: Any, x: Any) -> Any:
+    z = cp.random.rand(3)
+    y = cp.linalg.inv(x[:3] + cp.eye(3)) @ z
+    return y, cp.random.rand(2)
+
+
+def looped(cp: Any, rs: Any, x: Any) -> Any:
+    for _ in range(3):
+        x = x + cp.random.standard_normal(x.shape) * 0.1
+    return x
+
+
+def dropped(cp: Any, rs: Any, x: Any) -> Any:
+    kept = (cp.random.rand(*x.shape) < 0.8) * x / 0.8
+    weights = cp.random.standard_normal((3, 2))
+    y = kept @ weights
+    return y.T, cp.dot(y[:, 0], kept[:, 1]), y.mean(axis=0)
+
+
+ONE_GRAPH = [
+    elementwise, distributions, whole_numbers, in_order, seeded, unused, permuted, shuffled, chosen, own_state,
+    estimated, looped, dropped,
+]  # fmt: skip
+FUNCTIONS = [*ONE_GRAPH, branched, behind_a_solver]
+
+
+def bits(found: Any) -> Any:
+    """What is compared: of arrays all that a program may see."""
+    if isinstance(found, tuple):
+        return [bits(one) for one in found]
+    if isinstance(found, float):
+        return found
+    return type(found), found.dtype, found.shape, found.strides, found.get().tobytes()
+
+
+def run(cp: Any, rs: Any, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+    """What calls give that begin with the same states, and what is drawn behind them."""
+    cp.random.seed(11)
+    rs.seed(12)
+    found = [bits(function(cp, rs, array.copy(order="K"))) for array in arrays]
+    return found, bits((cp.random.rand(3), rs.rand(3)))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.__name__)
+def test_draws(host: Host, function: Callable[..., Any]) -> None:
+    """As many as eager draws, in its order: on the first call and the next ones, after a retrace, and behind them."""
+    cp = host.cupy
+    rs = cp.random.RandomState(0)
+    x = cp.asarray(X)
+    compiled = ufuse.compile(function)
+    for arrays in ([x] * 4, [x, x[::-1], x[::-1], x], [x.T.copy().T, x]):
+        assert run(cp, rs, compiled, arrays) == run(cp, rs, function, arrays)
+    assert compiled.stats.hits
+    if function in ONE_GRAPH:
+        assert not compiled.breaks
+
+
+def test_they_are_nodes_of_a_graph(host: Host) -> None:
+    """None is left out, none is made twice, and none is computed with in front of what may fail."""
+    cp = host.cupy
+    compiled = ufuse.compile(unused)
+    for _ in range(2):
+        compiled(cp, None, cp.asarray(X))
+    assert str(compiled.graphs[0]).count("cupy.random.rand") == 3
+
+
+def test_what_may_fail_stands_in_front(host: Host) -> None:
+    """A number that does not fit leaves the call to plain Python before anything was drawn."""
+    cp = host.cupy
+
+    def scaled(x: Any, by: float) -> Any:
+        return cp.random.rand(3), x * by
+
+    compiled = ufuse.compile(scaled)
+    x = cp.ones(3, "f4")
+    for by in (2.0, 2.0, 1e300, 3.0):
+        with np.errstate(all="ignore"):
+            found = []
+            for one in (scaled, compiled):
+                cp.random.seed(5)
+                found.append((bits(one(x, by)), bits(cp.random.rand(2))))
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("numpys_first", [False, True])
+def test_beside_numpys(host: Host, numpys_first: bool) -> None:
+    """A graph draws from generators of one library; the next one goes on."""
+    cp = host.cupy
+    generator = np.random.default_rng(3)
+
+    def both() -> Any:
+        one = generator.random(3) if numpys_first else cp.random.rand(3)
+        return one, cp.random.rand(3) if numpys_first else generator.random(3), cp.random.rand(2)
+
+    compiled = ufuse.compile(both)
+    found = []
+    for function in (both, compiled):
+        cp.random.seed(5)
+        generator = np.random.default_rng(3)
+        drawn = [function() for _ in range(4)]
+        found.append([[cp.asarray(one).get().tobytes() for one in each] for each in drawn])
+    assert found[0] == found[1]
+    assert "NumPy's and of CuPy's" in str(compiled.breaks[0]) or not numpys_first
+    assert compiled.stats.hits
+
+
+def test_the_seed_of_the_program(host: Host) -> None:
+    """A seed that is no known number ends no graph; one that is wrong raises as in eager CuPy."""
+    cp = host.cupy
+
+    def drawn(seed: Any) -> Any:
+        cp.random.seed(seed)
+        return cp.random.rand(3) * 2
+
+    compiled = ufuse.compile(drawn)
+    for seed in (1, 2, 3, 2**40, 0):
+        assert bits(compiled(seed)) == bits(drawn(seed))
+    for seed in (-1, 2**64, 1.5):
+        with pytest.raises((ValueError, TypeError, OverflowError)) as plain:
+            drawn(seed)
+        with pytest.raises(type(plain.value)) as ours:
+            compiled(seed)
+        assert str(ours.value) == str(plain.value)
+
+
+ERRORS: list[Callable[[Any, Any], Any]] = [
+    lambda cp, n: cp.random.randint(n, 2, 3),
+    lambda cp, n: cp.random.rand(-n),
+    lambda cp, n: cp.random.choice(n),
+    lambda cp, n: cp.random.normal(0, 1, 3, dtype="i4"),
+    lambda cp, n: cp.random.shuffle(n),
+]
+
+
+@pytest.mark.parametrize("function", ERRORS)
+def test_errors(host: Host, function: Callable[[Any, Any], Any]) -> None:
+    """What CuPy refuses is refused in its words."""
+    cp = host.cupy
+    compiled = ufuse.compile(function)
+    for _ in range(2):
+        with pytest.raises((ValueError, TypeError, NotImplementedError)) as plain:
+            function(cp, 4)
+        with pytest.raises(type(plain.value)) as ours:
+            compiled(cp, 4)
+        assert str(ours.value) == str(plain.value)
+
+
+def test_a_seed_from_which_streams_follow(host: Host) -> None:
+    """Draws stand behind the work of the device that writes what they take, however late that is done."""
+    cp = host.cupy
+
+    def several(x: Any) -> Any:
+        y = x * 2
+        y[0] = 5
+        cp.random.shuffle(y)
+        return y + cp.random.rand(4, 3), y
+
+    compiled = ufuse.compile(several)
+    for late in (False, False, True):
+        with host.device.working_late() if late else nullcontext():
+            found = []
+            for one in (several, compiled):
+                cp.random.seed(5)
+                found.append(one(cp.asarray(X)))
+        assert bits(found[0]) == bits(found[1])
