@@ -670,7 +670,7 @@ class RowWriter(FoldWriter):
             name, packs = f"w{place}", is_simple(self.plan.dtype(result.value))
             if result.how[0] == "into":
                 target = result.how[1]
-                step = None if self.steps[target] == 1 else f"c{target}"
+                step = {0: "0", 1: None}.get(self.steps[target], f"c{target}")
                 yield Store(name, f"b{target}", step, result.value, packs and step is None)
             elif result.how[0] == "new":
                 yield Store(name, f"o{place}", None, result.value, packs)

@@ -147,6 +147,22 @@ def test_rows_are_written_where_they_were_read(host: Host) -> None:
                 assert same(x, wanted)
 
 
+def test_rows_of_one_element_are_written_where_they_were_read(host: Host) -> None:
+    """Along them there is no step."""
+    cp = host.cupy
+
+    def less_any(x: Any) -> Any:
+        view = x.swapaxes(0, -1)
+        view -= view.any(axis=1, keepdims=True)
+        return view.copy()
+
+    compiled = ufuse.compile(less_any)
+    for _ in range(2):
+        x, other = cp.asarray([[0, 1, 2]]), cp.asarray([[0, 1, 2]])
+        assert same(compiled(x), less_any(other))
+        assert same(x, other)
+
+
 def test_what_stays_cupys(host: Host) -> None:
     """Reductions of what is in memory already are CuPy's own calls, and what has another order is not folded in ours."""
     cp = host.cupy
