@@ -608,7 +608,7 @@ def _map_on_device(
 ) -> Type:
     routine = cupy().routine_of(op, inputs)
     for operand, dtype in zip(inputs, routine.dtypes, strict=False):
-        why = why_not_fitting(_value(operand), dtype)
+        why = why_not_fitting(operand.value, dtype) if isinstance(operand, Constant) else None
         if why is not None:
             raise CannotInfer(why)
     shape = broadcast([shape_of(operand) for operand in inputs], facts)
