@@ -88,7 +88,17 @@ def program_of_chain(host: Host) -> Any:
     return BACKEND.compile(ufuse.compile(chain).trace(*given)._captured)
 
 
-@pytest.mark.parametrize("name", sorted(_launch.signatures()))
+def test_streams_of_cupy_13(host: Host, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no function gives the stream of a device, C asks for the current one."""
+    found = {key: one for key, one in native.capsules().items() if key != "get_stream_ptr"}
+    monkeypatch.setattr(native, "capsules", lambda: found)
+    native.why_not.cache_clear()
+    assert native.why_not() is None
+    check_program(host)
+    assert type(program_of_chain(host)) is _launch.Program
+
+
+@pytest.mark.parametrize("name", sorted(_launch.signatures().keys() - {"get_stream_ptr"}))
 def test_another_signature_is_launched_from_python(
     host: Host, native: Any, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

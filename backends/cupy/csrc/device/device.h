@@ -88,7 +88,7 @@ int views_begin(void);
 /* functions.c: C functions of CuPy's and of the driver's. */
 int functions_use(PyObject *capsules, PyObject *launch, PyObject *failed, PyObject *refusal);
 int current_device(void);
-int current_stream(intptr_t *stream);
+int current_stream(int device, intptr_t *stream);
 PyObject *new_array(int ndim, const Py_ssize_t *shape, PyObject *dtype, uintptr_t *data);
 PyObject *new_memory(Py_ssize_t size, uintptr_t *data);
 int ensure_context(int device);
