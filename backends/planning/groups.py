@@ -164,8 +164,8 @@ class Grouping:
             return
         unit.makers = self.needs.makers[node].copy()
         unit.conflicts = frozenset(self.needs.conflicts[node])
-        for candidate in self._candidates(node):
-            current = of[node]
+        for maker in self._candidates(node):
+            candidate, current = self._current(maker), of[node]
             if candidate is not current:
                 self._merge_if_possible(candidate, current)
         current = of[node]
@@ -270,7 +270,7 @@ class Grouping:
                 return None
         return tuple(lengths)
 
-    def _candidates(self, node: Node) -> Iterator[Unit]:
+    def _candidates(self, node: Node) -> list[Unit]:
         """The units that make what a node takes, or store into the buffer that it stores into; the latest first."""
         makers = self.needs.makers[node]
         if node in self.sunk:
@@ -281,8 +281,7 @@ class Grouping:
         found = list(dict.fromkeys([of[maker] for maker in makers if maker in of]))
         if len(found) > 1:
             found.sort(key=lambda unit: -position[unit.members[-1]])
-        for candidate in found:
-            yield self._current(candidate)
+        return found
 
     def _earlier_stores(self, store: Node) -> Iterator[Node]:
         previous: Node | None = store.inputs[0]
