@@ -176,6 +176,8 @@ def divide(operator: str, left: Size, right: Size) -> Size:
         raise ZeroDivisionError("a size is divided by zero")
     if isinstance(left, int) and isinstance(right, int):
         return left // right if operator == "//" else left % right
+    if right == 1:
+        return left if operator == "//" else 0
     if isinstance(right, int) and all(factor % right == 0 for _, factor in _terms(left)):
         if operator == "%":
             return 0
