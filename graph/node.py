@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ufuse.graph.ops import Op
+from ufuse.graph.records import individual, record
 from ufuse.graph.types import ArrayType, Type
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Location:
     """Where in the user's program an operation stands; columns count from 0, in UTF-8 bytes, as in CPython."""
 
@@ -27,7 +28,7 @@ class Location:
     found_by: Callable[[], Any] | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@individual
 class Node:
     """One operation: immutable, compared by identity.
 

@@ -40,6 +40,9 @@ class Op:
     ufunc: np.ufunc | None = None
     commutes: bool = False  # the order of the two inputs changes no bit of a result that is not NaN
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
 
 def _ufunc(name: str, *, commutes: bool = False) -> Op:
     function: Any = getattr(np, name)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Union
+from functools import lru_cache
+from typing import NamedTuple, Union
+
+from ufuse.graph.records import record
 
 Size = Union[int, "Expression"]
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A whole number bound when the program is called: a dimension of an input, or an input itself."""
 
     name: str
@@ -19,7 +20,7 @@ class Symbol:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Division:
     """The floor quotient (`//`) or remainder (`%`) of two sizes, by Python's rules."""
 
@@ -36,7 +37,7 @@ Atom = Symbol | Division
 Monomial = tuple[Atom, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expression:
     """A polynomial over atoms, in one canonical form: equal expressions compare equal.
 
@@ -90,8 +91,9 @@ class Expression:
         return text
 
 
+@lru_cache(maxsize=1024)
 def symbol(name: str) -> Expression:
-    """The expression that is one symbol."""
+    """The expression that is one symbol; mostly one object, so that shapes are compared at once."""
     return Expression((((Symbol(name),), 1),))
 
 
@@ -174,6 +176,8 @@ def divide(operator: str, left: Size, right: Size) -> Size:
         raise ZeroDivisionError("a size is divided by zero")
     if isinstance(left, int) and isinstance(right, int):
         return left // right if operator == "//" else left % right
+    if right == 1:
+        return left if operator == "//" else 0
     if isinstance(right, int) and all(factor % right == 0 for _, factor in _terms(left)):
         if operator == "%":
             return 0

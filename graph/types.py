@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Union
 
 import numpy as np
 
+from ufuse.graph.records import record
 from ufuse.graph.size import Size
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayType:
     """A NumPy array, or (`scalar`) a NumPy scalar such as `np.float64`.
 
@@ -38,7 +38,7 @@ class ArrayType:
         return len(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumberType:
     """A Python number known only when the program runs; `kind` is int, float, complex or bool.
 
@@ -49,26 +49,26 @@ class NumberType:
     value: Size | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GeneratorType:
     """A generator of random numbers of NumPy's: `kind` is the name of its class, Generator or RandomState."""
 
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NothingType:
     """What an op gives that is there for its effect."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TupleType:
     """Several results of one node (a loop, a branch, some calls); `item` nodes take them apart."""
 
     items: tuple[Type, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """The entry of a normalised basic index that keeps an axis: `length` elements from `start`, `step` apart.
 

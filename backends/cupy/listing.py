@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from textwrap import indent
 
 from ufuse.backends.cupy.kinds import shown_text
 from ufuse.backends.cupy.text import CUPYS, Dialect
@@ -29,7 +30,7 @@ def _step_lines(step: Step, name: str, dialect: Dialect) -> Iterator[str]:
     if step.kernel is not None:
         yield f"{made}kernel({_slots(step.reads)})"
         text = shown_text(step.kernel, name, dialect)
-        yield from (f"    {line}" for line in text.splitlines())
+        yield indent(text.removesuffix("\n"), "    ", lambda _: True)
         return
     function = step.function
     if isinstance(function, partial):  # of what looks at its result, or for its errors

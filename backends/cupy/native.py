@@ -15,6 +15,7 @@ from typing import Any
 import cupy
 import numpy as np
 from cupy.cuda import memory, stream
+from cupy_backends.cuda import stream as streams
 from cupy_backends.cuda.api import driver, runtime
 
 from ufuse.backends import _launch
@@ -24,7 +25,8 @@ from ufuse.graph.typing import device_layout
 
 MEMORY_ALLOCATION = 2  # cudaErrorMemoryAllocation
 OUT_OF_MEMORY = (memory.OutOfMemoryError, runtime.CUDARuntimeError)
-MODULES = (memory, cupy._core.core, runtime, stream)  # whose capsules are searched
+# Whose capsules are searched, the last first.
+MODULES = (memory, cupy._core.core, runtime, streams, stream)
 
 Failed = Callable[[int], Any]
 LAUNCH = "cuLaunchKernel"

@@ -119,6 +119,7 @@ class Writer:
         self.index = "long long" if form.wide else "int"
         self.preambles: list[str] = []
         self.declared: set[Any] = set()  # what CuPy says that types need in front
+        self.names: dict[str, str] = {}  # of types met so far, by code
         self.numbers = {
             place for place in range(len(plan.operands)) if not is_array(plan, place)
         }  # and what a loop makes of them
@@ -134,9 +135,11 @@ class Writer:
 
     def type_name(self, dtype: np.dtype) -> str:
         """What CuPy calls a dtype in C++."""
-        if DECLARED is None:
-            return str(SCALARS.get_typename(dtype))
-        return str(SCALARS.get_typename(dtype, self.declared))
+        name = self.names.get(dtype.char)
+        if name is None:
+            declared = () if DECLARED is None else (self.declared,)
+            name = self.names[dtype.char] = str(SCALARS.get_typename(dtype, *declared))
+        return name
 
     def headed(self, lines: list[str]) -> str:
         """The whole text, of lines that are all written; what stands in front of them is there once.

@@ -10,7 +10,7 @@ from operator import attrgetter
 from ufuse.backends.planning.loops import Fold, Gather, Loop
 from ufuse.backends.planning.rules import Rules
 from ufuse.graph import ops
-from ufuse.graph.memory.accesses import Access, Memory
+from ufuse.graph.memory.accesses import Memory
 from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.memory.dependence import dependences
 from ufuse.graph.node import Graph, Node
@@ -27,7 +27,9 @@ FARTHEST = 2000  # dependences that are looked at to see whether a third unit mu
 RAISING = 200  # calls that may raise and that one write waits for; those before them are waited for by one of them
 
 Shape = tuple[Size, ...]
-NOT_RUN = (ops.INPUT, ops.CONST, ops.SIZE, ops.ITEM)
+NOT_RUN = (Kind.INPUT, Kind.CONST, Kind.SIZE, Kind.ITEM, Kind.VIEW)
+BY_PLACE = attrgetter("place")
+BEFORE, AFTER = attrgetter("before"), attrgetter("after")
 
 
 @dataclass(eq=False, slots=True)
@@ -45,22 +47,18 @@ class Unit:
     rows: bool = False
     folds: bool = False  # a member is a reduction
     axes: tuple[int, ...] | None = None  # that reductions fold along, if not all or the last
-    reads: list[Access] = field(default_factory=list)
-    written: set[Node] = field(default_factory=set)  # the buffers that members store into
+    written: frozenset[Node] = frozenset()  # the buffers that members store into
     before: set[Unit] = field(default_factory=set)  # units that must run first
     after: set[Unit] = field(default_factory=set)  # units of which this one is in `before`
     order: tuple[int, ...] | None = None
-    layouts: set[tuple[int, ...]] = field(
-        default_factory=set
-    )  # memory orders of elementwise members
+    layouts: frozenset[tuple[int, ...]] = frozenset()  # memory orders of elementwise members
     errors: Errors | None = (
         None  # what the program's own `np.errstate` says; None: no flag is raised
     )
-    tables: set[Node] = field(default_factory=set)  # the buffers that members pick elements from
+    tables: frozenset[Node] = frozenset()  # the buffers that members pick elements from
     makers: set[Node] = field(default_factory=set)  # the nodes that make what the members take
-    conflicts: set[Node] = field(
-        default_factory=set
-    )  # nodes that use memory which overlaps with a member's
+    # Nodes that use memory which overlaps with a member's.
+    conflicts: frozenset[Node] = frozenset()
 
     @property
     def totals(self) -> bool:
@@ -123,7 +121,7 @@ class Grouping:
         self.needs = dependences(graph, memory)
         self.position = {node: place for place, node in enumerate(graph.nodes)}
         for node in graph:
-            if node.op not in NOT_RUN and node.op.kind is not Kind.VIEW:
+            if node.op.kind not in NOT_RUN:
                 self._place(node, node in alone)
         self._merge_siblings()
         for unit in self.units:
@@ -139,9 +137,10 @@ class Grouping:
         return list(dict.fromkeys(self.of.values()))
 
     def _place(self, node: Node, alone: bool) -> None:
-        unit = self.of[node] = Unit([node], self.position[node], {node})
+        of = self.of
+        before = {of[other] for other in self.needs.waits[node] if other in of}
+        unit = of[node] = Unit([node], self.position[node], {node}, before=before)
         unit.errors = errors_of(node) if self._has_errors else None
-        before = {self.of[other] for other in self.needs.waits[node] if other in self.of}
         shows = self.shows(node)
         if shows:
             before.update(self._raising)  # errors come before anything that the user can see
@@ -151,7 +150,7 @@ class Grouping:
             self.late.add(node)
         self._has_shown |= shows
         if node.op is ops.BRANCH and self._has_shown:
-            before.update(one for one in self.of.values() if one is not unit)
+            before.update(one for one in of.values() if one is not unit)
             self._barrier = unit  # its sides give their warnings by themselves
         if not alone:
             self._make_kernel(unit, node)
@@ -160,19 +159,19 @@ class Grouping:
                 before.update(self._raising)
                 self._raising.clear()
             self._raising.append(unit)
-        unit.before = before
         for other in before:
             other.after.add(unit)
         if unit.space is None or node in self.needs.fences:
             return
         unit.makers = self.needs.makers[node].copy()
-        unit.conflicts = self.needs.conflicts[node].copy()
-        for candidate in self._candidates(node):
-            current = self.of[node]
+        unit.conflicts = frozenset(self.needs.conflicts[node])
+        for maker in self._candidates(node):
+            candidate, current = self._current(maker), of[node]
             if candidate is not current:
                 self._merge_if_possible(candidate, current)
-        for access in unit.reads:
-            self._readers.setdefault(access.root, {})[self.of[node]] = None
+        current = of[node]
+        for buffer in self.memory.read_buffers(node):
+            self._readers.setdefault(buffer, {})[current] = None
 
     def shows(self, node: Node) -> bool:
         """Whether a node writes memory that existed before the call, or draws what cannot be drawn again."""
@@ -195,15 +194,15 @@ class Grouping:
             shape = self._stored_shape(node)
             if shape is None:
                 return
-            target, reads = self.memory.target(node), list(self.memory.reads(node))
+            target, reads = self.memory.target(node), self.memory.reads(node)
             if any(access != target and self.memory.clash(access, target) for access in reads):
                 return  # source and target overlap: assignment copies the source first
-            unit.space, unit.written, unit.reads = shape, {target.root}, reads
+            unit.space, unit.written = shape, frozenset((target.root,))
             return
         elif node.op.kind is Kind.CALL and self.rules.gather_of is not None:
             loop, type_ = self.rules.gather_of(node), node.type
             if isinstance(loop, Gather):
-                unit.tables = {self.memory.access(node.inputs[0]).root}
+                unit.tables = frozenset((self.memory.buffer(node.inputs[0]),))
         else:
             return
         if isinstance(loop, str):
@@ -218,10 +217,9 @@ class Grouping:
             unit.order = node.type.order  # type: ignore[union-attr]
         if node.op.kind is Kind.MAP:
             assert isinstance(node.type, ArrayType)
-            unit.layouts.add(node.type.order or c_order(node.type.ndim))
+            unit.layouts = frozenset((node.type.order or c_order(node.type.ndim),))
         self.loops[node] = loop
         unit.space = type_.shape
-        unit.reads = list(self.memory.reads(node))
 
     def _is_contiguous_in_order(self, source: Node, result: Type) -> bool:
         """Whether eager's loop reads an input contiguously, as a kernel does that walks in the result's axis order."""
@@ -275,17 +273,18 @@ class Grouping:
                 return None
         return tuple(lengths)
 
-    def _candidates(self, node: Node) -> Iterator[Unit]:
+    def _candidates(self, node: Node) -> list[Unit]:
         """The units that make what a node takes, or store into the buffer that it stores into; the latest first."""
-        makers = self.needs.makers[node].copy()
+        makers = self.needs.makers[node]
         if node in self.sunk:
-            makers &= self.sunk
+            makers = makers & self.sunk
         if node.op.kind is Kind.STORE:
-            makers.update(islice(self._earlier_stores(node), STORES))
-        found = dict.fromkeys(self.of[maker] for maker in makers if maker in self.of)
-        position = self.position
-        for candidate in sorted(found, key=lambda unit: -position[unit.members[-1]]):
-            yield self._current(candidate)
+            makers = makers.union(islice(self._earlier_stores(node), STORES))
+        of, position = self.of, self.position
+        found = list(dict.fromkeys([of[maker] for maker in makers if maker in of]))
+        if len(found) > 1:
+            found.sort(key=lambda unit: -position[unit.members[-1]])
+        return found
 
     def _earlier_stores(self, store: Node) -> Iterator[Node]:
         previous: Node | None = store.inputs[0]
@@ -310,7 +309,8 @@ class Grouping:
     def _merge_if_possible(self, one: Unit, other: Unit) -> None:
         if self.why_not_merged(one, other) is not None:
             return
-        between = steps_between(*sorted((one, other), key=attrgetter("place")))
+        first, last = (one, other) if one.place <= other.place else (other, one)
+        between = steps_between(first, last)
         if between is not None:
             self._merge(one, other)
             between.give_place_to(one)
@@ -328,7 +328,6 @@ class Grouping:
             into.space = unit.space
         into.members += unit.members
         into.nodes |= unit.nodes
-        into.reads += unit.reads
         into.written |= unit.written
         into.makers |= unit.makers
         into.conflicts |= unit.conflicts
@@ -346,8 +345,9 @@ class Grouping:
             other.before.add(into)
         into.before |= unit.before
         into.after |= unit.after
-        for related in (into.before, into.after):
-            related -= {into, unit}
+        both = (into, unit)
+        into.before.difference_update(both)
+        into.after.difference_update(both)
 
     def why_not_merged(self, one: Unit, other: Unit) -> str | None:
         """Why two units cannot be one kernel, whatever runs between them, or None."""
@@ -409,17 +409,15 @@ class Grouping:
         space = one.space if one.rows or not other.rows else other.space
         assert space is not None
         pair = (one, other)
-        concerned = [
-            unit
-            for unit, rest in (pair, pair[::-1])
-            if unit.rows != rows or not unit.makers.isdisjoint(rest.nodes)
-        ]
-        for node in (node for unit in concerned for node in unit.members):
-            sources = node.inputs[1:] if node.op.kind is Kind.STORE else node.inputs
-            for source in sources:
-                why = self._why_not_read(node, source, pair, space, rows)
-                if why is not None:
-                    return why
+        for unit, rest in (pair, pair[::-1]):
+            if unit.rows == rows and unit.makers.isdisjoint(rest.nodes):
+                continue
+            for node in unit.members:
+                sources = node.inputs[1:] if node.op.kind is Kind.STORE else node.inputs
+                for source in sources:
+                    why = self._why_not_read(node, source, pair, space, rows)
+                    if why is not None:
+                        return why
         return None
 
     def _why_not_read(
@@ -427,16 +425,17 @@ class Grouping:
     ) -> str | None:
         """Why a member cannot take this input inside a kernel of two units, or None."""
         maker = self.maker_of(source)
-        full = self.is_full(node, space)
-        if maker is not None and self.of.get(maker) in units and self._is_table(node, source):
-            return "it picks elements of what the kernel makes"
         if maker is None or self.of.get(maker) not in units:
-            if is_array(source) and self.of.get(self.memory.access(source).root) in units:
+            if not is_array(source):
+                return None
+            if self.of.get(self.memory.buffer(source)) in units:
                 return "it is a view of a value of the kernel"
-            by_row = rows and not full and node.op.kind is not Kind.REDUCE
-            if by_row and is_array(source) and source.type.ndim:  # type: ignore[union-attr]
+            by_row = rows and node.op.kind is not Kind.REDUCE and not self.is_full(node, space)
+            if by_row and source.type.ndim:  # type: ignore[union-attr]
                 return "an array meets a value for every row"
             return None
+        if self._is_table(node, source):
+            return "it picks elements of what the kernel makes"
         fold = self.loops.get(maker)
         if isinstance(fold, Fold) and fold.kind != "reduce":
             return "a total is known at the end"
@@ -446,7 +445,7 @@ class Grouping:
         assert isinstance(node.type, ArrayType)
         if node.op.kind is Kind.REDUCE:
             return "a value for every row is reduced"
-        if full:
+        if self.is_full(node, space):
             return (
                 None
                 if source.type.shape == row_shapes(space)[1]
@@ -480,7 +479,7 @@ class Grouping:
     def value_in(self, source: Node, unit: Unit) -> Node | None:
         """The member whose value `source` is, or None."""
         maker = self.maker_of(source)
-        return maker if maker in unit.nodes else None
+        return maker if maker is not None and self.of.get(maker) is unit else None
 
     @staticmethod
     def _row_value(source: Node) -> Node | None:
@@ -520,8 +519,8 @@ class Between:
         if not self.earlier and not self.later:
             merged.place = min(self.first.place, self.last.place)
             return
-        by_place = attrgetter("place")
-        units = [*sorted(self.earlier, key=by_place), merged, *sorted(self.later, key=by_place)]
+        earlier, later = (sorted(units, key=BY_PLACE) for units in (self.earlier, self.later))
+        units = [*earlier, merged, *later]
         places = sorted(
             [self.first.place, self.last.place, *(unit.place for unit in self.earlier + self.later)]
         )
@@ -534,14 +533,14 @@ def steps_between(first: Unit, last: Unit) -> Between | None:
 
     Places are an order in which the units could run, so only those whose places lie between need to be looked at.
     """
-    earlier = _reached(last, first, attrgetter("before"))
-    later = _reached(first, last, attrgetter("after")) if earlier else []
+    earlier = _reached(last, first, BEFORE)
+    later = _reached(first, last, AFTER) if earlier else []
     return None if earlier is None or later is None else Between(first, last, earlier, later)
 
 
 def _reached(start: Unit, end: Unit, neighbours: Callable[[Unit], set[Unit]]) -> list[Unit] | None:
     """The units reached from one whose places lie before the other's; None where that is reached through a third."""
-    low, high = sorted((start.place, end.place))
+    low, high = min(start.place, end.place), max(start.place, end.place)
     pending, seen, count = [start], {start}, 0
     while pending:
         unit = pending.pop()

@@ -264,22 +264,20 @@ def needed_outside(grouping: Grouping) -> set[Node]:
     """The values that are taken by another step or by the caller."""
     graph, memory = grouping.graph, grouping.memory
     needed = {producer(node) for node in graph.outputs}
-    for node in graph.outputs:
-        if is_array(node):
-            needed.add(memory.access(node).root)
+    needed.update(memory.buffer(node) for node in graph.outputs if is_array(node))
     for node in graph:
         unit = grouping.of.get(node)
         if unit is None:
             continue
         for source in node.inputs:
             if node.op.kind is Kind.STORE and source is node.inputs[0]:
-                needed.add(memory.target(node).root)
+                needed.add(memory.buffer(source))
                 continue
             if unit.space is not None and grouping.value_in(source, unit) is not None:
                 continue
             needed.add(producer(source))
             if is_array(source):
-                needed.add(memory.access(source).root)
+                needed.add(memory.buffer(source))
     return needed
 
 

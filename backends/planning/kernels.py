@@ -10,11 +10,12 @@ import numpy as np
 from ufuse.backends.planning.loops import Axis, Loop
 from ufuse.graph.memory.accesses import Access
 from ufuse.graph.node import Location, Node
+from ufuse.graph.records import record
 
 How = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operand:
     """An argument: its value, the dtype it has or is packed into, and whether one element stands for all.
 
@@ -29,7 +30,7 @@ class Operand:
     axis: Axis | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Temporary:
     """A value that a segment makes."""
 
@@ -37,7 +38,7 @@ class Temporary:
     is_row: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Segment:
     """One operation; values are numbered, operands first. `node` is an index into the plan's `nodes`."""
 
@@ -49,7 +50,7 @@ class Segment:
     initial: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """A value that leaves the kernel. `node` is the graph's node whose value it is; a store's is its buffer."""
 
@@ -58,7 +59,7 @@ class Result:
     node: Node
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Origin:
     """What a warning of a segment names: the operation and the line; `position` is the place of its node in the graph.
 

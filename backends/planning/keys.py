@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import EllipsisType
 from typing import Any
 
-from ufuse.graph.size import Division, Expression, Size, symbols
+from ufuse.graph.size import Division, Expression, Size, Symbol, symbols
 from ufuse.graph.types import Span
 
 Index = tuple[Size | Span | EllipsisType | None, ...]
@@ -92,8 +92,9 @@ class Sizes:
 
     def bind(self, value: Size | None, source: Any, axis: int | None) -> None:
         """Note that `source` (its dimension `axis`) is `value`; only plain symbols bind, and the first source wins."""
-        if isinstance(value, Expression) and _is_symbol(value):
-            self.sources.setdefault(str(value), (source, axis))
+        name = _symbol_name(value) if isinstance(value, Expression) else None
+        if name is not None:
+            self.sources.setdefault(name, (source, axis))
 
     def needs(self, requests: Iterable[Any]) -> list[Any]:
         """The sources that a function of these requests takes, in order."""
@@ -115,9 +116,11 @@ class Sizes:
         return eval(text, {"span": slice_of})  # type: ignore[no-any-return]  # noqa: S307  our own text
 
 
-def _is_symbol(value: Expression) -> bool:
-    (monomial, factor), *more = value.terms
-    return not more and factor == 1 and len(monomial) == 1 and not isinstance(monomial[0], Division)
+def _symbol_name(value: Expression) -> str | None:
+    """The name of the symbol that an expression is; None of any other."""
+    monomial, factor = value.terms[0]
+    is_one = len(value.terms) == 1 and factor == 1 and len(monomial) == 1
+    return monomial[0].name if is_one and isinstance(monomial[0], Symbol) else None
 
 
 def symbols_in(request: Any) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ufuse.graph.records import record
 
-@dataclass(frozen=True, slots=True)
+
+@record
 class Loop:
     """An inner loop: the library's own for a ufunc, or a copy, cast or choice. `dtypes` end with the output's."""
 
@@ -30,7 +30,7 @@ def copy_loop(dtype: np.dtype) -> Loop:
     return Loop("copy", "copy", (dtype, dtype))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fold:
     """How a kernel folds: every element ("total"), along the last axis ("reduce"), or along `axes` ("tree")."""
 
@@ -43,7 +43,7 @@ class Fold:
 Axis = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gather:
     """How elements are picked from an array: one for each element of the kernel.
 

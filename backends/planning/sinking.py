@@ -21,14 +21,17 @@ Users = Mapping[Node, Sequence[Node]]
 
 def sinking(grouping: Grouping, needed: Collection[Node]) -> frozenset[Node]:
     """The operations that are to be placed without their makers; `needed` are the values that are written."""
+    kernels = [unit for unit in grouping.units if unit.space is not None]
+    if len(kernels) < 2:
+        return frozenset()
     users: defaultdict[Node, list[Node]] = defaultdict(list)
     for node in grouping.graph:
         for source in dict.fromkeys(node.inputs):
             users[source].append(node)
     outputs = set(grouping.graph.outputs)
     found: set[Node] = set()
-    for unit in grouping.units:
-        if unit.space is None or len(unit.members) == 1:
+    for unit in kernels:
+        if len(unit.members) == 1:
             continue
         for node in unit.members:
             if node in needed and node not in outputs and node not in found:

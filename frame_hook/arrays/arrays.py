@@ -136,18 +136,14 @@ def _ufunc_node(trace: Trace, ufunc: np.ufunc, nodes: tuple[Node, ...]) -> Node:
 
 def may_raise(name: str, nodes: tuple[Node, ...]) -> bool:
     """Whether running it could raise: an int that does not fit, a negative power of ints."""
-    kinds = [n.type.dtype.kind for n in nodes if isinstance(n.type, ArrayType)]
-    if name == "power" and not set(kinds) & set("fc"):
-        return True
-    unknown = any(
-        isinstance(n.type, NumberType) and n.type.kind == "int" and n.op is not ops.CONST
-        for n in nodes
-    )
-    unfit = any(
-        isinstance(n.type, NumberType) and n.type.kind != "bool" and n.op is not ops.CONST
-        for n in nodes
-    ) and any(n.type.dtype.char in "efF" for n in nodes if isinstance(n.type, ArrayType))
-    return unfit or (unknown and not set(kinds) & set("fc"))
+    types = [node.type for node in nodes if node.op is not ops.CONST]
+    unknown = {type_.kind for type_ in types if isinstance(type_, NumberType)} - {"bool"}
+    if not unknown and name != "power":
+        return False
+    dtypes = [node.type.dtype for node in nodes if isinstance(node.type, ArrayType)]
+    if not any(dtype.kind in "fc" for dtype in dtypes):
+        return name == "power" or "int" in unknown
+    return bool(unknown) and any(dtype.char in "efF" for dtype in dtypes)
 
 
 def store_result(

@@ -69,14 +69,15 @@ def node_of(trace: Trace, symbol: Symbol) -> Node:
 
 def elementwise(trace: Trace, op: Op, operands: Sequence[Symbol]) -> Symbol:
     """The result of an elementwise function, a new array on the device."""
-    nodes = tuple(node_of(trace, symbol) for symbol in operands)
+    nodes = tuple([node_of(trace, symbol) for symbol in operands])
     if op.name == "positive" and nodes[0].type.dtype.kind == "b":  # type: ignore[union-attr]
         raise GraphBreak("eager-raises", "DeprecationWarning: + of bools")
     return trace.graph.fresh(_elementwise_node(trace, op, nodes))
 
 
 def _elementwise_node(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:
-    if not any(isinstance(node.type, ArrayType) and node.type.device for node in nodes):
+    types = [node.type for node in nodes]
+    if not [kind for kind in types if isinstance(kind, ArrayType) and kind.device]:
         return _of_numbers(trace, op, nodes)
     return trace.graph.node(op, nodes, may_raise=_may_not_fit(op, nodes))
 

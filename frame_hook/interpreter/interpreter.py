@@ -45,6 +45,7 @@ from ufuse.graph.node import Location
 
 DEEPEST_INLINE = 40
 MOST_RECURSIVE = 16  # calls of functions by themselves, in which nothing is computed by a graph
+LEADING = (Jump, Choice, Returned, Yielded)  # classes of outcomes that are no values
 CLOCKED = 128  # instructions between looks at the clock
 MOST_EXPECTED = 16  # sides of branches that one trace takes for granted
 MOST_FORKS = 100  # both sides of so many branches: in functions that call functions they multiply
@@ -132,6 +133,7 @@ class Interpreter:
         self.choice: Choice | None = None
         self.sides: tuple[Side, Side] | None = None
         self.headers = headers
+        self._at_loops = {*headers, *nests, *left_headers}  # where more is asked than the time
         self.arrived: dict[int, tuple[Symbol | None, ...]] = {}
         self.root_count = 0  # root instructions run
         self.total = 0
@@ -201,6 +203,16 @@ class Interpreter:
     def _ends_early(self, frame: Frame) -> bool:
         if not self.root_count:
             return False
+        if frame.position in self._at_loops and self._ends_at_loop(frame):
+            return True
+        if self.may_end is None:
+            return False
+        ends = self.may_end(self.root_count, frame.position)
+        if ends and self.deadline is not None:
+            self._refuse_long_loop()
+        return ends
+
+    def _ends_at_loop(self, frame: Frame) -> bool:
         if frame.position in self.headers and frame.position not in self.arrived:
             self.arrived[frame.position] = tuple(frame.locals)
         takes = self.nests.get(frame.position)
@@ -210,14 +222,7 @@ class Interpreter:
         if frame.position in self.left_headers and self.leaves_loop is not None:
             self.left_headers -= {frame.position}
             self.has_left = self.leaves_loop(frame)
-            if self.has_left:
-                return True
-        if self.may_end is None:
-            return False
-        ends = self.may_end(self.root_count, frame.position)
-        if ends and self.deadline is not None:
-            self._refuse_long_loop()
-        return ends
+        return self.has_left
 
     def _catch(self, frame: Frame, raised: Raised) -> None:
         """Continue at the root's handler; what that does not catch is raised by plain Python, with its traceback."""
@@ -302,26 +307,37 @@ class Interpreter:
             result = handler.run(self, argument, *taken)
         else:
             result = handler.run(self, argument)
-        if isinstance(result, Choice):
-            truth = self._usual_truth(frame, instruction, result)
-            if truth is None:
-                return self._forked(frame, instruction, result)
-            result = self._expect(frame, instruction, result, truth=truth)
-        if isinstance(result, Jump):
-            position = instructions.successors(instruction)[-1]
-            if position <= instruction.position:
-                self._note_loop(frame, instruction)
-            frame.position = position
-            return None
-        if isinstance(result, Returned):  # behind a return there may be nothing
-            return result
+        if isinstance(result, LEADING):
+            return self._go_on(frame, instruction, result)
         frame.position = instruction.position + instruction.size
-        if isinstance(result, Yielded):
-            return result
         if isinstance(result, tuple):
             stack += result
         elif result is not None:
             stack.append(result)
+        return None
+
+    def _go_on(
+        self, frame: Frame, instruction: Instruction, outcome: Jump | Choice | Returned | Yielded
+    ) -> Returned | Yielded | None:
+        """Move the frame to where an instruction leads that did not just give values."""
+        if isinstance(outcome, Choice):
+            truth = self._usual_truth(frame, instruction, outcome)
+            if truth is None:
+                return self._forked(frame, instruction, outcome)
+            jump = self._expect(frame, instruction, outcome, truth=truth)
+        elif isinstance(outcome, Jump):
+            jump = outcome
+        else:
+            if isinstance(outcome, Yielded):  # behind a return there may be nothing
+                frame.position = instruction.position + instruction.size
+            return outcome
+        if jump is None:
+            frame.position = instruction.position + instruction.size
+            return None
+        position = instructions.successors(instruction)[-1]
+        if position <= instruction.position:
+            self._note_loop(frame, instruction)
+        frame.position = position
         return None
 
     def _usual_truth(self, frame: Frame, jump: Instruction, choice: Choice) -> bool | None:

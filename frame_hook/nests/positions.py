@@ -89,15 +89,17 @@ def while_headers(code: types.CodeType) -> frozenset[int]:
 @instructions.per_code
 def _back_targets(code: types.CodeType) -> frozenset[int]:
     table = instructions.by_position(code)
-    reached = instructions.flow(code).depths
-    return frozenset(
-        one.target
+    found = {
+        one.position: one.target
         for one in table.values()
         if one.opname.startswith(BACK)
         and one.target is not None
-        and one.position in reached
         and table[one.target].opname != "FOR_ITER"
-    )
+    }
+    if not found:  # nothing needs to be followed
+        return frozenset()
+    reached = instructions.flow(code).depths
+    return frozenset(target for position, target in found.items() if position in reached)
 
 
 def _first_of_test(code: types.CodeType, header: int) -> int:

@@ -18,6 +18,7 @@ from ufuse.frame_hook.trace.symbols import (
     Tuple,
 )
 
+SEQUENCES = (Array, List, Tuple, Deque, Range)
 # An object with one of these is converted to an array by NumPy, not used as a number.
 NO_NUMBER = (
     "__array__", "__array_interface__", "__array_struct__", "__array_priority__", "__buffer__", "__len__",
@@ -27,7 +28,7 @@ NO_NUMBER = (
 
 def plain_key(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
     """A key of a sequence or an array, what `__index__` returns in place of objects that have it."""
-    is_sequence = isinstance(container, Array | List | Tuple | Deque | Range) or (
+    is_sequence = isinstance(container, SEQUENCES) or (
         isinstance(container, Constant) and isinstance(container.value, str | bytes | range | tuple)
     )
     if not is_sequence:

@@ -241,11 +241,12 @@ class Draft:
         node = array.buffer.version
         for step in array.path:
             key = (id(node), step)
-            if key not in self._views:
+            view = self._views.get(key)
+            if view is None:
                 name, attributes = step
-                self._views[key] = self.node(ops.OPS[name], (node,), dict(attributes))
+                view = self._views[key] = self.node(ops.OPS[name], (node,), dict(attributes))
                 self._kept.append(node)
-            node = self._views[key]
+            node = view
         return node
 
     def forget_views(self, gone: AbstractSet[Node]) -> None:

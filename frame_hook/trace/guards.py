@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -12,6 +11,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.places import NAMED, Named, shown
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
+from ufuse.graph.records import record
 from ufuse.graph.size import Division, Expression, Size, Symbol, depth
 
 RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -89,7 +89,7 @@ SENTENCES = {
 # fmt: on
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Guard:
     """One row: `kind` and `operands`, a `Source` among them for its register; `says` and `fields` make its sentence."""
 

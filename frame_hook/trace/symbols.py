@@ -6,23 +6,16 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType, GeneratorType
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any
 
 from ufuse.graph.node import Node
+from ufuse.graph.records import individual, record
 from ufuse.graph.semantics.effects import Errors
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType
 
-Kind = TypeVar("Kind")
 
-
-@dataclass_transform(frozen_default=True, eq_default=False)
-def symbol(kind: type[Kind]) -> type[Kind]:
-    """A class of values compared by identity, immutable to the type checker: `frozen` would slow each one's making."""
-    return dataclass(slots=True, eq=False)(kind)
-
-
-@dataclass(frozen=True, slots=True)
+@record
 class Source:
     """Where the frame has a value: the register that the guard program loads it into, and its name for people."""
 
@@ -30,7 +23,7 @@ class Source:
     text: str
 
 
-@symbol
+@individual
 class Constant:
     """A value known while tracing: its identity or equality is guarded, or it stands in the code."""
 
@@ -38,7 +31,7 @@ class Constant:
     source: Source | None = None
 
 
-@symbol
+@individual
 class Unread:
     """A value of the frame that has not been read: it can be moved, stored and returned without a guard."""
 
@@ -46,7 +39,7 @@ class Unread:
     value: Any
 
 
-@symbol
+@individual
 class Opaque:
     """A value of the frame whose type is guarded, and of which nothing else is followed."""
 
@@ -70,7 +63,7 @@ class Buffer:
     frozen: Exception | None = None
 
 
-@symbol
+@individual
 class Array:
     """An array: a view (through `path`; () is all of it) of a buffer."""
 
@@ -79,7 +72,7 @@ class Array:
     type: ArrayType
 
 
-@symbol
+@individual
 class DeviceArray:
     """An array of CuPy's, as `Array`; a class of its own, because NumPy's rules are not about it."""
 
@@ -98,7 +91,7 @@ def is_read_only(array: AnyArray) -> bool:
     )
 
 
-@symbol
+@individual
 class Number:
     """A NumPy scalar, or a Python float or complex, known only when the program runs."""
 
@@ -106,7 +99,7 @@ class Number:
     source: Source | None = None
 
 
-@symbol
+@individual
 class Integer:
     """A Python int known only when the program runs; `example` is its value now."""
 
@@ -115,7 +108,7 @@ class Integer:
     source: Source | None = None
 
 
-@symbol
+@individual
 class Tuple:
     """A tuple with known length."""
 
@@ -147,7 +140,7 @@ class Deque:
     source: Source | None = None
 
 
-@symbol
+@individual
 class View:
     """The keys, values or items view of a dict, which shows later changes."""
 
@@ -155,7 +148,7 @@ class View:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """One step of making a set: a method called on it, or a function that gives it to begin with."""
 
@@ -183,7 +176,7 @@ class Set:
     born: int = 0
 
 
-@symbol
+@individual
 class Slice:
     """A slice object."""
 
@@ -192,7 +185,7 @@ class Slice:
     step: Symbol
 
 
-@symbol
+@individual
 class Range:
     """A range object with a bound known only when the program runs."""
 
@@ -254,7 +247,7 @@ class StandIn:
     """A class of ours for a type of NumPy's: its instances exist only while a trace is read, no frame gets one."""
 
 
-@symbol
+@individual
 class Super:
     """`super(start, self)`: attributes come from the classes behind `start` in the MRO of `kind`."""
 
@@ -263,14 +256,14 @@ class Super:
     self: Symbol
 
 
-@symbol
+@individual
 class Handled:
     """The exc_info that PUSH_EXC_INFO saved for POP_EXCEPT, or the traceback passed to `__exit__`."""
 
     born: int
 
 
-@symbol
+@individual
 class ErrorState:
     """NumPy's object for what happens where floating-point flags are raised: what the program says of some of them."""
 
@@ -278,7 +271,7 @@ class ErrorState:
     born: int
 
 
-@symbol
+@individual
 class ErrorToken:
     """What entering such a state gives, by which it is left; `before` is what was entered already, innermost last."""
 
@@ -294,7 +287,7 @@ class Cell:
     source: Source | None = None
 
 
-@symbol
+@individual
 class Function:
     """A function made in the trace. `attributes` are those that the program gave it."""
 
@@ -306,7 +299,7 @@ class Function:
     attributes: dict[str, Symbol] = field(default_factory=dict)
 
 
-@symbol
+@individual
 class Method:
     """A method looked up on a value: calling it calls `function` with `self` first."""
 
@@ -315,7 +308,7 @@ class Method:
     source: Source | None = None
 
 
-@symbol
+@individual
 class ArrayMethod:
     """A method of ndarray or of a NumPy scalar, looked up and not called yet."""
 
@@ -328,7 +321,7 @@ class Null:
     """The NULL that call sequences push."""
 
 
-@symbol
+@individual
 class Unbound:
     """A slot of the frame that is empty now; no instruction has needed that yet, so it is not guarded."""
 

@@ -53,11 +53,11 @@ is_dtype(const DeviceLayout *layout, PyObject *object)
 }
 
 /*
- * Fill a view of an array on a device. Returns false, without an exception, where the object is
- * none, or has no memory. Runs no Python code.
+ * Fill a view of an array on a device, without a look at what its dtype is. Returns false, without
+ * an exception, where the object is none, or has no memory. Runs no Python code.
  */
 static inline bool
-view_by_layout(const DeviceLayout *layout, PyObject *object, DeviceView *view)
+members_by_layout(const DeviceLayout *layout, PyObject *object, DeviceView *view)
 {
     if (!is_array_of_layout(layout, object)) {
         return false;
@@ -69,7 +69,7 @@ view_by_layout(const DeviceLayout *layout, PyObject *object, DeviceView *view)
     view->dtype = *(PyObject *const *)(array + layout->dtype);
     view->ndim = (int)(shape->end - shape->begin);
     if (strides->end - strides->begin != view->ndim || memory == NULL ||
-        memory == (const char *)Py_None || view->dtype == NULL || !is_dtype(layout, view->dtype)) {
+        memory == (const char *)Py_None || view->dtype == NULL) {
         return false;
     }
     view->shape = shape->begin;
@@ -77,6 +77,13 @@ view_by_layout(const DeviceLayout *layout, PyObject *object, DeviceView *view)
     view->data = *(const uintptr_t *)(memory + layout->address);
     view->device = *(const int *)(memory + layout->device);
     return true;
+}
+
+/* The same, of an array whose dtype is one. */
+static inline bool
+view_by_layout(const DeviceLayout *layout, PyObject *object, DeviceView *view)
+{
+    return members_by_layout(layout, object, view) && is_dtype(layout, view->dtype);
 }
 
 /*

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.memory.regions import Region, may_overlap, region_of_view, whole
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import individual
 from ufuse.graph.types import ArrayType
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@individual
 class Access:
     """A part of the buffer whose first version is `root`; to one `Memory` equal parts are one object."""
 
@@ -98,6 +98,11 @@ class Memory(Buffers):
             return ()
         inputs = node.inputs[1:] if node.op.kind is Kind.STORE else node.inputs
         return tuple(self.read(node, source) for source in inputs if is_array(source))
+
+    def read_buffers(self, node: Node) -> list[Node]:
+        """The buffers that the node reads."""
+        inputs = node.inputs[1:] if node.op.kind is Kind.STORE else node.inputs
+        return [self.buffer(source) for source in inputs if is_array(source)]
 
     def read(self, node: Node, source: Node) -> Access:
         """What a node reads of an array that it takes."""

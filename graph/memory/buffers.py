@@ -10,11 +10,11 @@ a call is fresh: `typing.sample` refuses functions that return views.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType
 
 NOWHERE: frozenset[int] = frozenset()
@@ -32,7 +32,7 @@ def version_of(node: Node) -> Node:
     return node
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """Where one result of a call, loop or branch lies; numbers are positions among the inputs.
 
@@ -44,7 +44,7 @@ class Result:
     shares: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """What a loop or branch does with the memory of its inputs."""
 

@@ -83,13 +83,13 @@ class _Follower:
             if not is_array(source):
                 waits.add(producer(source))
                 continue
-            access = memory.read(node, source)
-            maker = producer(access.root)
+            buffer = memory.buffer(source)
+            maker = producer(buffer)
             waits.add(maker)
             makers.add(maker)
-            history = self._history(access.root)
+            history = self._history(buffer)
             if history is not None:
-                reads.append(self._read(node, source, access, history))
+                reads.append(self._read(node, source, memory.read(node, source), history))
         writes = [self._write(node, access) for access in memory.writes(node)]
         for history, part, before in reads:
             history.note_read(history.part(part.access), before, node, time)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from ufuse.graph.records import record
 from ufuse.graph.size import Size
 from ufuse.graph.types import Span
 
 Step = tuple[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Region:
     """What views leave of a buffer.
 

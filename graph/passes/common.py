@@ -30,10 +30,9 @@ def merged(graph: Graph, *, replayed: bool = False) -> Graph:
     def visit(node: Node, builder: Builder) -> Node | None:
         if node.op.kind not in MERGED or node.attributes.get("writes") or is_draw(node):
             return None
-        key = _key(node)
         if not replayed and not _gives_the_same(node):
             return None
-        known = found.setdefault(key, node)
+        known = found.setdefault(_key(node), node)
         if known is node or not _may_merge(known, node, seen, builder):
             return None
         return known
@@ -60,8 +59,8 @@ def _may_merge(known: Node, node: Node, seen: Observed, builder: Builder) -> boo
 
 def _key(node: Node) -> Hashable:
     """Equal for nodes that compute the same; constants count by their value."""
-    inputs = tuple(_hashable(one.attributes) if one.op is CONST else one for one in node.inputs)
-    return (node.op, inputs, _hashable(node.attributes))
+    inputs = [_hashable(one.attributes) if one.op is CONST else one for one in node.inputs]
+    return (node.op, *inputs, _hashable(node.attributes) if node.attributes else ())
 
 
 def _hashable(value: Any) -> Hashable:

@@ -20,7 +20,7 @@ from ufuse.graph.semantics.effects import given_errors
 from ufuse.graph.types import ArrayType
 
 FRESH = (Kind.MAP, Kind.REDUCE, Kind.CREATE)
-OPAQUE = (ops.CALL, ops.LOOP, ops.BRANCH)
+OPAQUE = (Kind.CALL, Kind.LOOP, Kind.BRANCH)
 
 
 def forwarded(graph: Graph, memory: Memory) -> Graph:
@@ -31,11 +31,13 @@ def forwarded(graph: Graph, memory: Memory) -> Graph:
     replacement: dict[Node, Node] = {}
     nodes: list[Node] = []
     for node in graph:
-        inputs = tuple(replacement.get(source, source) for source in node.inputs)
+        inputs = node.inputs
+        if not replacement.keys().isdisjoint(inputs):
+            inputs = tuple(replacement.get(source, source) for source in inputs)
         new = node
         if node.op.kind is Kind.STORE and uses.why_kept(node) is None:
             new = _copy_of(inputs[1], node)
-        elif inputs != node.inputs:
+        elif inputs is not node.inputs:
             new = replace(node, inputs=inputs)
         if new is not node:
             replacement[node] = new
@@ -56,8 +58,8 @@ class Uses:
         for node in graph:
             for source in node.inputs:
                 self.users.setdefault(source, []).append(node)
-                if node.op in OPAQUE and is_array(source):
-                    self.kept |= memory.sharing(source)
+            if node.op.kind in OPAQUE and node.op is not ops.ELEMENT:
+                self.kept.update(*(memory.sharing(one) for one in node.inputs if is_array(one)))
 
     def why_kept(self, store: Node) -> str | None:
         """Why the memory that a store writes must really be written, or None."""

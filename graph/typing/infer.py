@@ -7,7 +7,7 @@ import math
 import operator as operators
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -153,21 +153,31 @@ def why_not_fitting(value: object, dtype: np.dtype) -> str | None:
     if not is_number(value) or isinstance(value, bool):
         return None
     if isinstance(value, int) and dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        if not limits.min <= value <= limits.max:
+        least, largest = _limits(dtype.char)
+        if not least <= value <= largest:
             return f"Python integer {value} is out of bounds for {dtype}"
     if isinstance(value, float) and dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        if not math.isfinite(value) or not limits.min <= int(value) <= limits.max:
+        least, largest = _limits(dtype.char)
+        if not math.isfinite(value) or not least <= int(value) <= largest:
             return f"{value} is out of bounds for {dtype}"
     if dtype.kind in "fc":
-        largest = float(np.finfo(dtype).max) if dtype.char not in "gG" else math.inf
+        largest = _limits(dtype.char)[1]
         for part in _parts(value):
             if math.isfinite(part) and abs(part) > largest:
                 return f"{value} is out of bounds for {dtype}"
             if not math.isfinite(part) and isinstance(value, int):
                 return f"Python integer {value} is out of bounds for {dtype}"
     return None
+
+
+@cache
+def _limits(code: str) -> tuple[float, float]:
+    """The least and the largest finite number of a dtype; of the longest floats none is too large."""
+    if code in "gG":
+        return -math.inf, math.inf
+    if np.dtype(code).kind in "iu":
+        return np.iinfo(code).min, np.iinfo(code).max
+    return float(np.finfo(code).min), float(np.finfo(code).max)
 
 
 def _parts(value: Any) -> tuple[float, ...]:
@@ -608,7 +618,7 @@ def _map_on_device(
 ) -> Type:
     routine = cupy().routine_of(op, inputs)
     for operand, dtype in zip(inputs, routine.dtypes, strict=False):
-        why = why_not_fitting(_value(operand), dtype)
+        why = why_not_fitting(operand.value, dtype) if isinstance(operand, Constant) else None
         if why is not None:
             raise CannotInfer(why)
     shape = broadcast([shape_of(operand) for operand in inputs], facts)

@@ -18,6 +18,7 @@ import numpy as np
 
 from ufuse.graph import ops
 from ufuse.graph.ops import Op
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.device_draws import NAMES as DRAWS
 from ufuse.graph.typing.sample import NUMBERS, CannotInfer, Constant, Operand, checked_dtype
@@ -62,7 +63,7 @@ UNNAMED = {"reduce_mean": "mean", "reduce_argmax": "argmax", "reduce_argmin": "a
 Pattern = tuple[np.dtype | None, str]  # of an operand: its dtype, and what it is
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Routine:
     """A loop of CuPy's: its dtypes, the result's last, and its CUDA C++, which sets `out0` from `in0` and so on."""
 

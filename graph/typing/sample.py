@@ -7,7 +7,7 @@ sizes must be worked out (shapes.py). So promotion and layout rules are never re
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ufuse.graph import signals
+from ufuse.graph.records import record
 from ufuse.graph.size import Size
 from ufuse.graph.strict import run_strictly
 from ufuse.graph.types import (
@@ -28,6 +29,7 @@ from ufuse.graph.types import (
 )
 
 NUMBERS: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+NUMBER_TYPES = {kind: NumberType(name) for name, kind in NUMBERS.items()}
 # Of two codes for the same numbers, such as l and q, the one that NumPy's names stand for: dtypes of the two are equal.
 DTYPE_CODES = frozenset(
     code for code in "?bBhHiIlLqQefdgFDG" if np.dtype(np.dtype(code).str).char == code
@@ -78,7 +80,7 @@ class Structural:
 STRUCTURAL = Structural()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constant:
     """An operand whose value is known while tracing."""
 
@@ -116,6 +118,8 @@ def checked_dtype(dtype: np.dtype) -> np.dtype:
         CannotInfer: it is not.
 
     """
+    if dtype.char in DTYPE_CODES and dtype.metadata is None and dtype.isnative:
+        return dtype
     reason = why_not_dtype(dtype)
     if reason is not None:
         raise CannotInfer(reason)
@@ -124,13 +128,14 @@ def checked_dtype(dtype: np.dtype) -> np.dtype:
 
 def is_number(value: object) -> bool:
     """Whether this is a Python number: weak in promotion, but for bool."""
-    return type(value) in (bool, int, float, complex)
+    return type(value) in NUMBER_TYPES
 
 
 def type_of(value: object) -> Type:
     """The type of a real value, its sizes as numbers; NothingType for what is no number or array."""
-    if is_number(value):
-        return NumberType(type(value).__name__, value if type(value) is int else None)
+    kind = NUMBER_TYPES.get(type(value))
+    if kind is not None:
+        return NumberType("int", value) if type(value) is int else kind
     if isinstance(value, np.generic):
         return ArrayType(value.dtype, (), (), scalar=True)
     if isinstance(value, np.ndarray):
@@ -202,7 +207,7 @@ def ordered_for(type_: ArrayType, *results: tuple[Size, ...]) -> ArrayType:
     return replace(type_, order=c_order(type_.ndim), contiguous=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Pattern:
     """All of an operand's type that decides what NumPy returns, sizes apart."""
 

@@ -45,8 +45,9 @@ def broadcast(shapes: Sequence[Shape], facts: Facts) -> Shape:
         CannotInfer: they are not known to broadcast.
 
     """
+    shapes = [shape for shape in shapes if shape]
     longest = max(shapes, key=len, default=())
-    if all(shape == longest or not shape for shape in shapes):
+    if shapes.count(longest) == len(shapes):
         return longest
     result: list[Size] = []
     for shape in shapes:

@@ -103,6 +103,10 @@ class Device:
         shape = tuple((ctypes.c_ssize_t * count).from_address(begin)) if count else ()
         return array_of(shape, dtype, address=self.take(-1), device=self.current)
 
+    def stream_of(self, device: int) -> int:
+        """The current stream of a device; that of the first is `stream`."""
+        return self.stream + device
+
     def alloc(self, size: int, _: int) -> Memory:
         """Memory at the next address."""
         return memory_at(self.take(size), self.current)
@@ -130,6 +134,7 @@ class Device:
             "_ndarray_init": NEW_ARRAY(self.new_array),
             "getDevice": number(lambda _: self.current),
             "get_current_stream_ptr": ctypes.PYFUNCTYPE(ctypes.c_ssize_t)(lambda: self.stream),
+            "get_stream_ptr": ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_int)(self.stream_of),
             "_ensure_context": ctypes.PYFUNCTYPE(ctypes.py_object)(lambda: None),
         }
         made = {}

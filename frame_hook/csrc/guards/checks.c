@@ -210,13 +210,13 @@ static inline bool
 device_guard_holds(const Guard *guard, PyObject *source)
 {
     DeviceView view;
-    if (!view_by_layout(&device_layout, source, &view)) {
+    if (!members_by_layout(&device_layout, source, &view) || view.device != guard->number[0]) {
         return false;
     }
     PyArray_Descr *dtype = (PyArray_Descr *)view.dtype;
-    PyArray_Descr *wanted = (PyArray_Descr *)guard->object[0].object;
-    if (view.device != guard->number[0] || !PyDataType_ISNOTSWAPPED(dtype) ||
-        (dtype != wanted && !same_descr(dtype, wanted))) {
+    PyArray_Descr *wanted = (PyArray_Descr *)guard->object[0].object; /* in native byte order */
+    if (dtype != wanted && (!is_dtype(&device_layout, view.dtype) ||
+                            !PyDataType_ISNOTSWAPPED(dtype) || !same_descr(dtype, wanted))) {
         return false;
     }
     if (guard->kind == GUARD_DEVICE_ARRAY) {

@@ -17,6 +17,7 @@ import pytest
 import ufuse
 from tests.support.cupy_host import Host
 from ufuse.backends import _launch
+from ufuse.frame_hook.trace import device_arrays
 from ufuse.graph.typing import device_layout
 
 POINTER = 16  # of a number of CuPy's: behind its reference count and type
@@ -25,9 +26,10 @@ RNG = np.random.default_rng(11)
 
 @pytest.fixture
 def native(host: Host) -> Iterator[Any]:
-    """The module that learns what C needs; it learns again behind the test."""
+    """The module that learns what C needs; it learns again behind the test. What guards learn they learn once."""
     from ufuse.backends.cupy import native  # noqa: PLC0415 - only where CuPy is
 
+    assert device_arrays.why_not_read(host.cupy.ndarray, host.cupy) is None
     native.why_not.cache_clear()
     yield native
     native.why_not.cache_clear()
@@ -88,7 +90,17 @@ def program_of_chain(host: Host) -> Any:
     return BACKEND.compile(ufuse.compile(chain).trace(*given)._captured)
 
 
-@pytest.mark.parametrize("name", sorted(_launch.signatures()))
+def test_streams_of_cupy_13(host: Host, native: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no function gives the stream of a device, C asks for the current one."""
+    found = {key: one for key, one in native.capsules().items() if key != "get_stream_ptr"}
+    monkeypatch.setattr(native, "capsules", lambda: found)
+    native.why_not.cache_clear()
+    assert native.why_not() is None
+    check_program(host)
+    assert type(program_of_chain(host)) is _launch.Program
+
+
+@pytest.mark.parametrize("name", sorted(_launch.signatures().keys() - {"get_stream_ptr"}))
 def test_another_signature_is_launched_from_python(
     host: Host, native: Any, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -90,7 +90,7 @@ void *address_in(PyObject *functions, const char *name);
 int functions_use(PyObject *capsules, PyObject *driver, PyObject *is_early, PyObject *failed,
                   PyObject *refusal);
 int current_device(void);
-int current_stream(intptr_t *stream);
+int current_stream(int device, intptr_t *stream);
 PyObject *new_array(int ndim, const Py_ssize_t *shape, PyObject *dtype, uintptr_t *data);
 PyObject *new_memory(Py_ssize_t size, uintptr_t *data);
 int ensure_context(int device);

@@ -8,6 +8,7 @@ typedef PyObject *(*Alloc)(PyObject *size, int skip_dispatch);
 typedef PyObject *(*NewArray)(PyObject *type, const Vector *shape, PyObject *dtype, PyObject *like);
 typedef int (*GetDevice)(int skip_dispatch);
 typedef intptr_t (*GetStream)(void);
+typedef intptr_t (*GetStreamOf)(int device);
 typedef PyObject *(*EnsureContext)(void);
 typedef int (*Launch)(void *function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                       unsigned shared, void *stream, void **arguments, void **extra);
@@ -39,6 +40,7 @@ static struct {
     NewArray new_array;
     GetDevice get_device;
     GetStream get_stream;
+    GetStreamOf get_stream_of; /* or NULL: CuPy 13 has none */
     EnsureContext ensure_context;
     Launch launch;
     LaunchConfigured launch_configured; /* NULL: the driver has none */
@@ -55,12 +57,14 @@ static struct {
 static const struct {
     const char *name, *signature;
     void **place;
+    bool is_optional;
 } table[] = {
     {"alloc", MEMORY_POINTER "(PyObject *, int __pyx_skip_dispatch)", (void **)&functions.alloc},
     {"_ndarray_init", NDARRAY "(PyObject *, " SHAPE ", PyObject *, PyObject *)",
      (void **)&functions.new_array},
     {"getDevice", "int (int __pyx_skip_dispatch)", (void **)&functions.get_device},
     {"get_current_stream_ptr", "intptr_t (void)", (void **)&functions.get_stream},
+    {"get_stream_ptr", "intptr_t (int)", (void **)&functions.get_stream_of, .is_optional = true},
     {"_ensure_context", "PyObject *(void)", (void **)&functions.ensure_context},
 };
 
@@ -106,7 +110,10 @@ functions_use(PyObject *capsules, PyObject *driver, PyObject *is_early, PyObject
     for (size_t i = 0; i < Py_ARRAY_LENGTH(table); i++) {
         found[i] = function_in(capsules, table[i].name, table[i].signature);
         if (found[i] == NULL) {
-            return -1;
+            if (!table[i].is_optional) {
+                return -1;
+            }
+            PyErr_Clear();
         }
     }
     void *address = address_in(driver, "cuLaunchKernel");
@@ -173,12 +180,29 @@ current_device(void)
     return device == -1 && PyErr_Occurred() ? -1 : device;
 }
 
-/* The stream that CuPy's own kernels would be launched on by this thread. */
+/* The stream that CuPy's own kernels would be launched on by this thread, whose device this is. */
 int
-current_stream(intptr_t *stream)
+current_stream(int device, intptr_t *stream)
 {
-    *stream = functions.get_stream();
+    *stream =
+        functions.get_stream_of != NULL ? functions.get_stream_of(device) : functions.get_stream();
     return *stream == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/*
+ * What CuPy is asked for an array of a dtype by, borrowed: of NumPy's own the class of its scalars,
+ * by which it finds them in a table.
+ */
+static PyObject *
+key_of_dtype(PyObject *dtype)
+{
+    PyArray_Descr *descr = (PyArray_Descr *)dtype;
+    if (!PyTypeNum_ISNUMBER(descr->type_num) && !PyTypeNum_ISBOOL(descr->type_num)) {
+        return dtype;
+    }
+    PyArray_Descr *own = PyArray_DescrFromType(descr->type_num); /* there for good */
+    Py_XDECREF(own);
+    return own == descr ? (PyObject *)descr->typeobj : dtype;
 }
 
 /*
@@ -189,12 +213,12 @@ PyObject *
 new_array(int ndim, const Py_ssize_t *shape, PyObject *dtype, uintptr_t *data)
 {
     Vector vector = {shape, shape + ndim, shape + ndim};
-    PyObject *array = functions.new_array(layout_type(), &vector, dtype, Py_None);
+    PyObject *array = functions.new_array(layout_type(), &vector, key_of_dtype(dtype), Py_None);
     DeviceView view;
     if (array == NULL) {
         return NULL;
     }
-    if (!view_of(array, &view) || view.ndim != ndim ||
+    if (!view_of(array, &view) || view.ndim != ndim || view.dtype != dtype ||
         (ndim > 0 && memcmp(view.shape, shape, (size_t)ndim * sizeof(*shape)) != 0)) {
         refuse("a new array is not read as it was made");
         Py_DECREF(array);

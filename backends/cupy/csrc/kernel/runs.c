@@ -106,7 +106,7 @@ read_operands(const Kernel *self, PyObject *const *operands, Given given, Cell *
 int
 find_stream(Run *run)
 {
-    if (!run->has_stream && current_stream(&run->stream) < 0) {
+    if (!run->has_stream && current_stream(run->device, &run->stream) < 0) {
         return -1;
     }
     run->has_stream = true;
