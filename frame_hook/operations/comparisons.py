@@ -382,8 +382,12 @@ def _are_floats(left: Symbol, right: Symbol) -> bool:
     return all(isinstance(one, Unread) and type(one.value) in (float, complex) for one in both)
 
 
+# Of two of these kinds, one of them the first three, no value equals another's; a dtype equals its name.
+PLAIN_KINDS = frozenset((str, bytes, type(None), bool, int, float, complex, tuple, frozenset))
+
+
 def _surely_different(left: Symbol, right: Symbol) -> bool:
     if isinstance(left, Constant) and isinstance(right, Constant):
         kinds = {type(left.value), type(right.value)}
-        return len(kinds) == 2 and bool(kinds & {str, type(None), bytes})
+        return len(kinds) == 2 and kinds <= PLAIN_KINDS and bool(kinds & {str, type(None), bytes})
     return False

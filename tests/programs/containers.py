@@ -359,6 +359,23 @@ def tuples(x, t):
 
 
 @PROGRAMS.whole()
+def names_of_dtypes(x):
+    dtypes = [x.dtype, (x > 0).dtype]
+    found = (
+        x.dtype in ("float64", "f4"),
+        "bool" in dtypes,
+        dtypes.index("bool"),
+        dtypes.count("float64"),
+    )
+    return (
+        found,
+        x.dtype in ("int8", None),
+        x.dtype in {"float64"},
+        x * 2 if "float64" in dtypes else x,
+    )
+
+
+@PROGRAMS.whole()
 def ranges(x):
     made = range(2, 20, 3)
     parts = (
