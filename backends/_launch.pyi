@@ -39,6 +39,7 @@ class Program:
         outputs: _Slots,
         committed: int,
         refused: Callable[[Exception, bool], Any],
+        otherwise: Callable[..., Any] | None = None,
     ) -> Program: ...
     def __call__(self, *inputs: Any) -> Any: ...
     @property

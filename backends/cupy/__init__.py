@@ -15,7 +15,7 @@ from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import numpys
 from ufuse.backends.cupy.listing import listing
 from ufuse.backends.cupy.program import program_of, why_not_run
-from ufuse.backends.cupy.rules import is_done, plan_of
+from ufuse.backends.cupy.rules import folds_as_library, is_done, plan_of
 from ufuse.backends.cupy.text import NUMPYS
 from ufuse.backends.planning.steps import Plan
 from ufuse.backends.protocol import DEFAULT, Options
@@ -42,6 +42,21 @@ def planned(graph: Graph, *, exact: bool) -> Plan | None:
 def _declined(*_: object) -> object:
     """What is not for a GPU alone runs as plain Python."""
     return NotImplemented
+
+
+class WithoutLibrary:
+    """The program of a graph in which no kernel folds as a library does; made at its first call."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._program: Callable[..., object] | None = None
+
+    def __call__(self, *inputs: object) -> object:
+        """The outputs; NotImplemented, with nothing done, where plain Python is to run."""
+        if self._program is None:
+            plan = plan_of(without_dead(self._graph), as_library=False)
+            self._program = program_of(plan, self._graph.name)
+        return self._program(*inputs)
 
 
 class CupyBackend:
@@ -71,7 +86,8 @@ class CupyBackend:
         plan = planned(graph, exact=options.exact)
         if plan is None or why_not_run(plan) is not None:
             return _declined
-        return program_of(plan, graph.name)
+        declines = options.exact and any(map(folds_as_library, plan.steps))
+        return program_of(plan, graph.name, otherwise=WithoutLibrary(graph) if declines else None)
 
     def source(self, graph: Graph, options: Options = DEFAULT) -> str:
         """The plan as text: its steps, and the CUDA C++ of its kernels."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from ufuse.backends.planning.kernels import Segment
 
-# As CUB has them: subnormals are not flushed; of a NaN and a number it is the NaN, of what is equal the first.
+# As CuPy has CUB do it: subnormals are not flushed; of a NaN and a number it is the NaN; of what is equal, as zeros of
+# two signs are, the first is the most, the last the least.
 FUNCTION_OF = {"add": "ufuse_plus", "maximum": "ufuse_most", "minimum": "ufuse_least"}
 
 
-def _extreme(name: str, unordered: str, sign: str, type_: str, short: str, letter: str) -> str:
-    """What takes the other value where it is more (or less), or is a NaN, and its own is none."""
+def _extreme(name: str, taken: str, sign: str, type_: str, short: str, letter: str) -> str:
+    """What takes the other value where it is more (or no more), or is a NaN, and its own is none."""
     return f"""\
 __device__ __forceinline__ {type_} {name}({type_} a, {type_} b)
 {{
 #ifdef __CUDA_ARCH__
     asm("{{ .reg .pred other, is_number; setp.num.{short} is_number, %0, %0; "
-        "setp.{unordered}.and.{short} other, %1, %0, is_number; selp.{short} %0, %1, %0, other; }}"
+        "setp.{taken}.and.{short} other, %1, %0, is_number; selp.{short} %0, %1, %0, other; }}"
         : "+{letter}"(a) : "{letter}"(b));
     return a;
 #else
@@ -27,7 +28,7 @@ __device__ __forceinline__ {type_} {name}({type_} a, {type_} b)
 
 EXTREMES = "".join(
     _extreme(*one, *type_)
-    for one in (("ufuse_most", "gtu", ">"), ("ufuse_least", "ltu", "<"))
+    for one in (("ufuse_most", "gtu", ">"), ("ufuse_least", "leu", "<="))
     for type_ in (("float", "f32", "f"), ("double", "f64", "d"))
 )
 FUNCTIONS = f"""\
@@ -71,6 +72,6 @@ def has_library_order(fold: Segment) -> bool:
 
 
 def is_tree(fold: Segment) -> bool:
-    """Whether a thread's elements of a tile are folded as a tree: extremes may be, as the first of equal ones stays."""
+    """Whether a thread's elements of a tile are folded as a tree: extremes may be, as they are the same then."""
     is_single = fold.loop.dtypes[-1].char == "f"
     return has_library_order(fold) and (is_single or fold.loop.name != "add")

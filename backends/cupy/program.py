@@ -28,15 +28,20 @@ Run = Callable[[list[Any], int], Iterable[Any]]
 IN_C = frozenset(("getitem", "unpack", "tuple"))  # kinds of steps that call nothing of ours
 
 
-def program_of(plan: Plan, name: str, dialect: Dialect = CUPYS) -> Callable[..., Any]:
-    """The callable of a plan. It waits for nothing that eager CuPy would not wait for."""
+def program_of(
+    plan: Plan, name: str, dialect: Dialect = CUPYS, otherwise: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    """The callable of a plan. It waits for nothing that eager CuPy would not wait for.
+
+    `otherwise` is called with the inputs where it leaves all to plain Python, and may know better.
+    """
     if native.why_not() is not None:
-        return Program(plan, name, dialect)
+        return Program(plan, name, dialect, otherwise)
     constants = dict(plan.constants)
     steps = tuple(step_in_c(step, run_of(step, name, constants, dialect)) for step in plan.steps)
     return _launch.Program(
         plan.inputs, plan.slots, tuple(plan.constants), tuple(checked_numbers(plan)), steps, plan.outputs,
-        first_committed(plan), refused,
+        first_committed(plan), refused, otherwise,
     )  # fmt: skip
 
 
@@ -87,7 +92,14 @@ def refused(error: Exception, late: bool) -> Any:
 class Program:
     """A plan run from Python."""
 
-    def __init__(self, plan: Plan, name: str, dialect: Dialect = CUPYS) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        name: str,
+        dialect: Dialect = CUPYS,
+        otherwise: Callable[..., Any] | None = None,
+    ) -> None:
+        self._otherwise = otherwise
         constants = dict(plan.constants)
         self._steps = [
             (run_of(step, name, constants, dialect), step.reads, step.outs, step.clear)
@@ -124,7 +136,8 @@ class Program:
                     slots[slot] = None
         except (DoesNotFit, *OUT_OF_MEMORY) as error:
             slots.clear()
-            return refused(error, place > self._committed)
+            answer = refused(error, place > self._committed)
+            return answer if self._otherwise is None else self._otherwise(*inputs)
         outputs = self._outputs
         return slots[outputs[0]] if len(outputs) == 1 else tuple([slots[slot] for slot in outputs])
 

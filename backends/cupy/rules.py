@@ -243,11 +243,18 @@ AS_LIBRARY = replace(RULES, fold_of=library_fold_of)
 FUSING = replace(RULES, fold_of=any_fold_of)
 
 
-def plan_of(graph: Graph, *, exact: bool = True) -> Plan:
-    """The plan of a graph for a GPU; not `exact`: sums in another order than CuPy's, where that saves a kernel."""
+def plan_of(graph: Graph, *, exact: bool = True, as_library: bool = True) -> Plan:
+    """The plan of a graph for a GPU.
+
+    Args:
+        graph: the graph.
+        exact: whether sums have CuPy's order; else they have another, where that saves a kernel.
+        as_library: whether kernels may fold in the order of a library that CuPy takes: they may decline to.
+
+    """
     if not exact:
         return _planned(graph, FUSING, MOMENTS)
-    if cub.is_taken():
+    if as_library and cub.is_taken():
         plan = _planned(graph, AS_LIBRARY, ("mean",))
         first = next((n for n, step in enumerate(plan.steps) if step.committed), len(plan.steps))
         if not any(map(folds_as_library, plan.steps[first + 1 :])):

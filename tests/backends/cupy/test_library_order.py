@@ -125,6 +125,8 @@ def values(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """Numbers of many sizes, some equal but for the sign of zero."""
     made = RNG.normal(size=shape) * 10.0 ** RNG.integers(-3, 4, shape)
     made[RNG.random(shape) < 0.1] *= 0
+    if len(shape) > 1:
+        made[-1] *= 0
     return made.astype(dtype)
 
 
@@ -368,3 +370,15 @@ def test_another_library_is_heeded_at_once(host: Host) -> None:
     finally:
         accelerator.set_routine_accelerators(before)
     assert same(compiled(x), softmax(x))
+
+
+def test_what_kernels_decline_is_compiled_otherwise(host: Host, cub: bool) -> None:
+    """With CuPy's own calls: memory between groups of four, and nothing at all."""
+    cp = host.cupy
+    compiled = ufuse.compile(folded)
+    for x in (cp.ones(301, "f")[1:].reshape(3, 100), cp.ones((0, 5), "f")):
+        before = compiled.stats.hits
+        for _ in range(3):
+            assert all(map(same, compiled(x), folded(x)))
+        assert compiled.stats.hits > before
+    assert not cub or "ufuse_plus" in compiled.graphs[0].source("cupy")

@@ -296,14 +296,14 @@ check_order(const Program *self)
 static PyObject *
 program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"inputs",  "slots",     "constants", "numbers", "steps",
-                            "outputs", "committed", "refused",   NULL};
+    static char *names[] = {"inputs",  "slots",     "constants", "numbers",   "steps",
+                            "outputs", "committed", "refused",   "otherwise", NULL};
     int inputs, slots, committed;
-    PyObject *constants, *numbers, *steps, *outputs, *refused;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!O!iO:Program", names, &inputs, &slots,
-                                     &PyTuple_Type, &constants, &PyTuple_Type, &numbers,
+    PyObject *constants, *numbers, *steps, *outputs, *refused, *otherwise = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "iiO!O!O!O!iO|O:Program", names, &inputs,
+                                     &slots, &PyTuple_Type, &constants, &PyTuple_Type, &numbers,
                                      &PyTuple_Type, &steps, &PyTuple_Type, &outputs, &committed,
-                                     &refused)) {
+                                     &refused, &otherwise)) {
         return NULL;
     }
     if (inputs < 0 || slots < inputs || slots > 100000) {
@@ -318,6 +318,7 @@ program_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->slots = slots;
     self->committed = committed;
     self->refused = Py_NewRef(refused);
+    self->otherwise = otherwise == Py_None ? NULL : Py_NewRef(otherwise);
     if (read_constants(self, constants) < 0 || read_numbers(self, numbers) < 0 ||
         read_steps(self, steps) < 0 || read_slots(self, outputs, 0, &self->outputs) < 0 ||
         check_order(self) < 0 || find_replays(self) < 0) {
@@ -333,6 +334,7 @@ program_traverse(Program *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->refused);
+    Py_VISIT(self->otherwise);
     for (int i = 0; i < self->constants; i++) {
         Py_VISIT(self->constant[i]);
     }
@@ -358,6 +360,7 @@ program_clear(Program *self)
         replay_free(&self->replay[i]); /* before the functions that its nodes call */
     }
     Py_CLEAR(self->refused);
+    Py_CLEAR(self->otherwise);
     int constants = self->constants, steps = self->steps;
     self->constants = 0;
     self->steps = 0;
@@ -403,9 +406,11 @@ static PyMemberDef program_members[] = {
 };
 
 static PyType_Slot program_slots[] = {
-    {Py_tp_doc, "Program(inputs, slots, constants, numbers, steps, outputs, committed, refused)\n"
-                "--\n\n"
-                "Steps over slots, called with the inputs. NotImplemented: run plain Python."},
+    {Py_tp_doc,
+     "Program(inputs, slots, constants, numbers, steps, outputs, committed, refused, "
+     "otherwise=None)\n--\n\n"
+     "Steps over slots, called with the inputs. NotImplemented: run plain Python. Where that "
+     "is to run, `otherwise` is called with them, and says what is."},
     {Py_tp_new, program_new},
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_traverse, program_traverse},

@@ -46,9 +46,10 @@ typedef struct {
     Step *step;
     CheckedNumber *number; /* looked at before the first step */
     Slots outputs;
-    Queue *queue;      /* that no call uses, or NULL; NULL too where no launch has to wait */
-    Replay *replay;    /* `REPLAYS` of them, or NULL: no launch has to wait */
-    PyObject *refused; /* refused(error, late): NotImplemented, or raises */
+    Queue *queue;        /* that no call uses, or NULL; NULL too where no launch has to wait */
+    Replay *replay;      /* `REPLAYS` of them, or NULL: no launch has to wait */
+    PyObject *refused;   /* refused(error, late): NotImplemented, or raises */
+    PyObject *otherwise; /* called with the inputs where plain Python is to run; or NULL */
 } Program;
 
 /* program_run.c */

@@ -462,6 +462,10 @@ program_vectorcall(PyObject *program, PyObject *const *args, size_t nargsf, PyOb
     }
     Py_INCREF(self); /* another thread may forget it */
     PyObject *result = run_program(self, args, device);
+    if (result == Py_NotImplemented && self->otherwise != NULL) {
+        Py_DECREF(result);
+        result = PyObject_Vectorcall(self->otherwise, args, (size_t)self->inputs, NULL);
+    }
     Py_DECREF(self);
     return result;
 }
