@@ -131,6 +131,8 @@ class TotalKernel(FoldKernel):
     def _library_blocks(self, elements: int, device: int) -> int:
         """How many blocks CUB would have fold so many elements."""
         dtype = self._library_dtype(elements)
+        if not all(cub.are_totals_known(fold.loop.name, device) for fold in self._in_library_order):
+            raise DoesNotFit
         tiles = -(-elements // (cub.BLOCK * (cub.BYTES // dtype.itemsize)))
         if tiles == 1:
             return 1
