@@ -213,10 +213,14 @@ def test_what_rounds_otherwise_on_a_gpu(host: Host, dtype: str) -> None:
 
 
 def test_what_cub_does_not_fold(host: Host, cub: bool) -> None:
-    """Nothing, and memory that begins between groups: plain Python runs."""
+    """Nothing, and whole tiles that begin between groups: plain Python runs."""
     cp = host.cupy
     compiled = ufuse.compile(folded)
-    for x in (cp.ones((3, 0), "f"), cp.ones(301, "f")[1:].reshape(3, 100), cp.ones((0, 5), "f")):
+    for x in (
+        cp.ones((3, 0), "f"),
+        cp.ones(3 * 512 + 1, "f")[1:].reshape(3, 512),
+        cp.ones((0, 5), "f"),
+    ):
         for _ in range(3):
             try:
                 wanted = folded(x)
@@ -225,6 +229,38 @@ def test_what_cub_does_not_fold(host: Host, cub: bool) -> None:
                     compiled(x)
             else:
                 assert all(map(same, compiled(x), wanted))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_parts_of_tiles_begin_anywhere(
+    host: Host, cub: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUB reads no neighbours at once there."""
+    from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
+
+    cp = host.cupy
+    rows, total = ufuse.compile(folded), ufuse.compile(everything)
+    tile = 4096 if dtype == "f" else 2048
+    if not cub:
+        monkeypatch.setattr(order, "most_blocks", lambda device, name, char: 3)
+    for length in (3, 17, 100, 257, 700, tile // 4 + 1):
+        given = values((3 * length + 1,), dtype)
+        x = cp.asarray(given)[1:].reshape(3, length)
+        host_x = given[1:].reshape(3, length)
+        wanted = folded(x) if cub else list(map(cp.asarray, wanted_of(cp, host_x)))
+        for result in (rows(x), rows(x)):
+            assert all(map(same, result, wanted)), length
+        one, host_one = x[0], host_x[0]
+        sums = everything(one)[4] if cub else cp.asarray(replayed_total("sum", host_one, 3))
+        for result in (total(one), total(one)):
+            assert same(result[4], sums), length
+    assert rows.stats.eager_calls == total.stats.eager_calls == 0
+    for shape in ((1, tile), (2, tile + 4)):
+        x = cp.asarray(values((shape[0] * shape[1] + 1,), dtype))[1:].reshape(shape)
+        for _ in range(2):
+            assert all(map(same, rows(x), folded(x)))
+            assert all(map(same, total(x[0]), everything(x[0])))
+    assert rows.stats.eager_calls == total.stats.eager_calls == 4
 
 
 def test_nothing_is_assumed_without_cub(host: Host) -> None:
