@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
+from ufuse.backends.cupy.refusal import DoesNotFit
+
 BUILDS = frozenset(
     (300102,)
 )  # of CUB, whose order this is (AgentReduce, policies of fixed-size segments)
@@ -21,6 +23,10 @@ GROUP = 4  # neighbours that are read at once
 WARP, BLOCK = 32, 256  # threads
 BYTES = 64  # of a thread's items of a tile
 MOST_ELEMENTS = 2**31 - 1  # of an array that CuPy gives to CUB
+VERSIONS = frozenset(
+    ("14.2.0",)
+)  # of CuPy: those before call other functions of the same CUB for rows, which always take 256 threads
+TUNED = 100  # from this compute capability on, sums of everything have tiles of another size
 METHODS = {"add": "sum", "maximum": "max", "minimum": "min"}  # of what is folded
 UNIT = 256  # bytes of memory
 MOST_AT_ONCE = 32  # blocks of a processor
@@ -42,7 +48,18 @@ def is_taken() -> bool:
     """Whether CuPy has CUB fold what it can, in the order that is known."""
     accelerator, cub = cupy._core._accelerator, cupy.cuda.cub
     taken = tuple(accelerator.get_routine_accelerators()) == (accelerator.ACCELERATOR_CUB,)
-    return taken and cub.available and cub.get_build_version() in BUILDS
+    is_known = cupy.__version__ in VERSIONS and cub.get_build_version() in BUILDS
+    return taken and cub.available and is_known
+
+
+def are_totals_known(name: str, device: int | None = None) -> bool:
+    """Whether the order is known in which everything is folded on a device; None: the current one, if there is one."""
+    if name != "add":
+        return True
+    try:
+        return int(cupy.cuda.Device(device).compute_capability) < TUNED
+    except cupy.cuda.runtime.CUDARuntimeError:
+        return True  # what is planned here is asked again where it runs
 
 
 def is_still_taken() -> bool:
@@ -57,7 +74,13 @@ def most_blocks(device: int, name: str, char: str) -> int:
     """How many blocks fold everything at most, on the current device; 0: that is not known.
 
     As many as a device has room for, five times; CUB asks the driver, and asks CuPy for memory for one result of each.
+
+    Raises:
+        DoesNotFit: the stream captures: what is tried out here would be run with the program's own, again and again.
+
     """
+    if cupy.cuda.get_current_stream().is_capturing():
+        raise DoesNotFit
     processors = cupy.cuda.Device(device).attributes["MultiProcessorCount"]
     sizes: list[int] = []
     allocate = cupy.cuda.get_allocator()

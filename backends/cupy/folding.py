@@ -66,7 +66,7 @@ class FoldKernel(Kernel):
     ) -> None:
         super().__init__(plan, name, constants, dialect)
         self._in_library_order = [fold for fold in folds_of(plan) if has_library_order(fold)]
-        # What CUB would fold where it is: by the address, it reads neighbours at once or not.
+        # What CUB would fold where it is: by the address, it reads neighbours of whole tiles at once or not.
         self._multiples = {
             fold.inputs[0]: cub.GROUP * fold.loop.dtypes[-1].itemsize
             for fold in self._in_library_order
@@ -95,9 +95,11 @@ class FoldKernel(Kernel):
         by_place = dict(zip(self._arrays, arrays, strict=True))
         if self._condition is not None and not self._condition():
             raise DoesNotFit
-        if any(by_place[place].data.ptr % each for place, each in self._multiples.items()):
+        record = super()._record_of(arrays, device, packs)
+        unaligned = (by_place[place].data.ptr % each for place, each in self._multiples.items())
+        if record.is_aligned and any(unaligned):
             raise DoesNotFit
-        return super()._record_of(arrays, device, packs)
+        return record
 
 
 class TotalKernel(FoldKernel):
@@ -109,8 +111,9 @@ class TotalKernel(FoldKernel):
         if not walk.elements:
             _check_not_empty(self.plan, walk.shape, None)
         blocks = max(1, min(-(-walk.elements // (TOTAL_THREADS * ELEMENTS)), MOST_BLOCKS))
+        has_tiles = False
         if self._in_library_order:
-            blocks = self._library_blocks(walk.elements, device)
+            blocks, has_tiles = self._library_blocks(walk.elements, device)
         shapes = tuple(
             () if result.how[0] == "scalar" else walk.shape
             for result in self.plan.results
@@ -126,21 +129,25 @@ class TotalKernel(FoldKernel):
             Launch(first, blocks, TOTAL_THREADS, (*range(operands), *given, *walk.rest)),
             Launch(rest, 1, TOTAL_THREADS, (*left, *totals, np.int32(blocks))),
         )
-        return Record(tuple(zip(shapes, self._results, strict=True)), tuple(sizes), launches)
+        results = tuple(zip(shapes, self._results, strict=True))
+        return Record(results, tuple(sizes), launches, has_tiles)
 
-    def _library_blocks(self, elements: int, device: int) -> int:
-        """How many blocks CUB would have fold so many elements."""
+    def _library_blocks(self, elements: int, device: int) -> tuple[int, bool]:
+        """How many blocks CUB would have fold so many elements, and whether there is a whole tile."""
         dtype = self._library_dtype(elements)
-        tiles = -(-elements // (cub.BLOCK * (cub.BYTES // dtype.itemsize)))
+        if not all(cub.are_totals_known(fold.loop.name, device) for fold in self._in_library_order):
+            raise DoesNotFit
+        tile = cub.BLOCK * (cub.BYTES // dtype.itemsize)
+        tiles = -(-elements // tile)
         if tiles == 1:
-            return 1
+            return 1, elements == tile
         most = {
             cub.most_blocks(device, fold.loop.name, dtype.char) for fold in self._in_library_order
         }
         blocks = {min(tiles, one) for one in most}
         if len(blocks) > 1 or 0 in blocks:
             raise DoesNotFit
-        return blocks.pop()
+        return blocks.pop(), True
 
     def _untaken(self) -> list[Segment]:
         """The folds whose total is no result: it is computed all the same."""
@@ -204,7 +211,7 @@ class RowKernel(FoldKernel):
         places = range(len(self.plan.operands) + len(results))
         arguments = (*places, *map(np.int64, rest))
         launch = Launch(self._form(form, device), blocks, threads * together, arguments)
-        return Record(results, (), (launch,))
+        return Record(results, (), (launch,), form.tile > 0)
 
     def _own_form(self, rows: int, length: int, axes: int, columns: tuple[int, ...]) -> RowForm:
         """How rows are walked over where any order will do."""

@@ -20,6 +20,7 @@ from ufuse.backends.cupy.vectors import BYTES, MOST, PACK, is_simple
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
+from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, c_order
 
 # What two values give. Of a NaN and a number `maximum` and `minimum` give the NaN.
@@ -92,7 +93,18 @@ def library_fold_along(node: Node) -> Fold | str:
         return "CUB folds others"
     if not source.contiguous or source.order != c_order(source.ndim):
         return "what is folded is not in C order"
+    if found.kind == "total" and not cub.are_totals_known(name):
+        return "CUB folds everything in another order here"
+    if _is_written(node.inputs[0]):
+        return "by the address of what was written CUB reads neighbours at once or not"
     return replace(found, loop=replace(found.loop, kind="library"))
+
+
+def _is_written(source: Node) -> bool:
+    """Whether a value is what a store has left in memory, which may begin anywhere."""
+    while source.op.kind is Kind.VIEW:
+        source = source.inputs[0]
+    return source.op.kind is Kind.STORE
 
 
 def folds_of(plan: KernelPlan) -> list[Segment]:

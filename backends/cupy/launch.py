@@ -54,6 +54,7 @@ class Record(NamedTuple):
     results: tuple[tuple[tuple[int, ...], np.dtype], ...]
     temporaries: tuple[int, ...]  # bytes
     launches: tuple[Launch, ...]
+    is_aligned: bool = False  # whether arrays have to begin at multiples that the kernel knows
 
 
 class Walk(NamedTuple):
@@ -204,12 +205,12 @@ class Kernel:
         return self._form(Form(axes, wide, few, columns), device)
 
     def _record(self, arrays: list[Any], device: int) -> tuple[Any, ...]:
-        results, temporaries, launches = self._launch(arrays, device, False)
+        results, temporaries, launches, is_aligned = self._launch(arrays, device, False)
         packed = tuple(
             (one.function, one.function.ptr, one.blocks, one.threads, _packed(one.arguments))
             for one in launches
         )
-        return results, temporaries, packed
+        return results, temporaries, packed, is_aligned
 
     def _launch(self, arrays: list[Any], device: int, packs: bool) -> Record:
         """What is launched for these shapes and strides; what is no map has packs of its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from ufuse.backends.cupy.statistics import as_reductions
 from ufuse.backends.cupy.trees import tree_along
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
+from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
 from ufuse.backends.planning.rules import Call, Rules
 from ufuse.backends.planning.steps import Plan, Step
@@ -256,8 +258,7 @@ def plan_of(graph: Graph, *, exact: bool = True, as_library: bool = True) -> Pla
         return _planned(graph, FUSING, MOMENTS)
     if as_library and cub.is_taken():
         plan = _planned(graph, AS_LIBRARY, ("mean",))
-        first = next((n for n, step in enumerate(plan.steps) if step.committed), len(plan.steps))
-        if not any(map(folds_as_library, plan.steps[first + 1 :])):
+        if not folds_late(plan) and not folds_both_precisions(plan):
             return plan
     return _planned(graph, RULES, ())
 
@@ -266,8 +267,37 @@ def _planned(graph: Graph, rules: Rules, moments: tuple[str, ...]) -> Plan:
     return planner.plan_of(with_places(with_masks(as_reductions(graph, moments))), rules)
 
 
+def folds_late(plan: Plan) -> bool:
+    """Whether what may be left to plain Python, a fold in CUB's order, stands behind what the user may have seen."""
+    first = next((n for n, step in enumerate(plan.steps) if step.committed), len(plan.steps))
+    if any(map(folds_as_library, plan.steps[first + 1 :])):
+        return True
+    return any(folds_late(side) for step in plan.steps for side in step.sides)
+
+
 def folds_as_library(step: Step) -> bool:
     """Whether a step may leave it to plain Python to fold: where that is not as it was, or memory lies otherwise."""
+    return any(map(library_folds, _kernels_of(step)))
+
+
+def folds_both_precisions(plan: Plan) -> bool:
+    """Whether a kernel folds floats of both in CUB's order, of which a thread has unlike numbers at once."""
+    return any(
+        len({fold.loop.dtypes[-1] for fold in library_folds(kernel)}) > 1
+        for step in plan.steps
+        for kernel in _kernels_of(step)
+    )
+
+
+def library_folds(kernel: KernelPlan) -> list[Segment]:
+    """The reductions of a kernel whose order is CUB's."""
+    return [fold for fold in folds_of(kernel) if has_library_order(fold)]
+
+
+def _kernels_of(step: Step) -> Iterator[KernelPlan]:
+    """The kernel of a step, and those of the sides of a branch."""
     if step.kernel is not None:
-        return any(map(has_library_order, folds_of(step.kernel)))
-    return any(folds_as_library(one) for side in step.sides for one in side.steps)
+        yield step.kernel
+    for side in step.sides:
+        for one in side.steps:
+            yield from _kernels_of(one)

@@ -215,10 +215,14 @@ def test_what_rounds_otherwise_on_a_gpu(host: Host, dtype: str) -> None:
 
 
 def test_what_cub_does_not_fold(host: Host, cub: bool) -> None:
-    """Nothing, and memory that begins between groups: plain Python runs."""
+    """Nothing, and whole tiles that begin between groups: plain Python runs."""
     cp = host.cupy
     compiled = ufuse.compile(folded)
-    for x in (cp.ones((3, 0), "f"), cp.ones(301, "f")[1:].reshape(3, 100), cp.ones((0, 5), "f")):
+    for x in (
+        cp.ones((3, 0), "f"),
+        cp.ones(3 * 512 + 1, "f")[1:].reshape(3, 512),
+        cp.ones((0, 5), "f"),
+    ):
         for _ in range(3):
             try:
                 wanted = folded(x)
@@ -227,6 +231,38 @@ def test_what_cub_does_not_fold(host: Host, cub: bool) -> None:
                     compiled(x)
             else:
                 assert all(map(same, compiled(x), wanted))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_parts_of_tiles_begin_anywhere(
+    host: Host, cub: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUB reads no neighbours at once there."""
+    from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
+
+    cp = host.cupy
+    rows, total = ufuse.compile(folded), ufuse.compile(everything)
+    tile = 4096 if dtype == "f" else 2048
+    if not cub:
+        monkeypatch.setattr(order, "most_blocks", lambda device, name, char: 3)
+    for length in (3, 17, 100, 257, 700, tile // 4 + 1):
+        given = values((3 * length + 1,), dtype)
+        x = cp.asarray(given)[1:].reshape(3, length)
+        host_x = given[1:].reshape(3, length)
+        wanted = folded(x) if cub else list(map(cp.asarray, wanted_of(cp, host_x)))
+        for result in (rows(x), rows(x)):
+            assert all(map(same, result, wanted)), length
+        one, host_one = x[0], host_x[0]
+        sums = everything(one)[4] if cub else cp.asarray(replayed_total("sum", host_one, 3))
+        for result in (total(one), total(one)):
+            assert same(result[4], sums), length
+    assert rows.stats.eager_calls == total.stats.eager_calls == 0
+    for shape in ((1, tile), (2, tile + 4)):
+        x = cp.asarray(values((shape[0] * shape[1] + 1,), dtype))[1:].reshape(shape)
+        for _ in range(2):
+            assert all(map(same, rows(x), folded(x)))
+            assert all(map(same, total(x[0]), everything(x[0])))
+    assert rows.stats.eager_calls == total.stats.eager_calls == 4
 
 
 def test_nothing_is_assumed_without_cub(host: Host) -> None:
@@ -376,9 +412,127 @@ def test_what_kernels_decline_is_compiled_otherwise(host: Host, cub: bool) -> No
     """With CuPy's own calls: memory between groups of four, and nothing at all."""
     cp = host.cupy
     compiled = ufuse.compile(folded)
-    for x in (cp.ones(301, "f")[1:].reshape(3, 100), cp.ones((0, 5), "f")):
+    for x in (cp.ones(3 * 512 + 1, "f")[1:].reshape(3, 512), cp.ones((0, 5), "f")):
         before = compiled.stats.hits
         for _ in range(3):
             assert all(map(same, compiled(x), folded(x)))
         assert compiled.stats.hits > before
-    assert not cub or "ufuse_plus" in compiled.graphs[0].source("cupy")
+    assert "ufuse_plus" in compiled.graphs[0].source("cupy")
+
+
+def test_written_memory_may_begin_anywhere(host: Host, cub: bool) -> None:
+    """What a store has left is folded by CuPy itself: CUB reads neighbours at once by the address of that memory."""
+    cp = host.cupy
+
+    def doubled(x: Any) -> Any:
+        x *= 2
+        return x.sum(axis=-1), x.mean(axis=-1), x.sum()
+
+    def filled(x: Any, y: Any) -> Any:
+        y[...] = x * 2
+        return y[1:].sum(axis=-1)
+
+    given = values((3 * 4096 + 1,), "f")
+    for begin in (0, 1):
+        whole = given[begin : begin + 3 * 4096].reshape(3, 4096)
+        in_place, into = ufuse.compile(doubled), ufuse.compile(filled)
+        for _ in range(3):
+            one, other = (cp.asarray(given)[begin:][: 3 * 4096].reshape(3, 4096) for _ in range(2))
+            assert all(map(same, in_place(other), doubled(one)))
+            assert same(into(cp.asarray(whole), other), filled(cp.asarray(whole), one))
+        for compiled in (in_place, into):
+            assert compiled.stats.hits
+            assert "ufuse_plus" not in compiled.graphs[0].source("cupy")
+
+
+def both_of_rows(x: Any) -> Any:
+    """Rows of single precision, and of double."""
+    y = x * 2
+    z = y.astype("d") * 3
+    return y.sum(axis=-1), z.sum(axis=-1)
+
+
+def both_totals(x: Any) -> Any:
+    """Everything, in single precision and in double."""
+    y = x * 2
+    z = y.astype("d") * 3
+    return y.sum(), z.sum()
+
+
+@pytest.mark.parametrize("function", [both_of_rows, both_totals])
+def test_no_kernel_folds_both_precisions(host: Host, cub: bool, function: Any) -> None:
+    """A thread has unlike numbers of them at once; so they are CuPy's calls, and graphs run."""
+    compiled = ufuse.compile(function)
+    x = host.cupy.asarray(values((5, 700), "f"))
+    for _ in range(3):
+        assert all(map(same, compiled(x), function(x)))
+    assert compiled.stats.hits
+    assert "ufuse_plus" not in compiled.graphs[0].source("cupy")
+
+
+def test_totals_are_shown_as_they_are_compiled(host: Host, cub: bool) -> None:
+    """With CUB's tiles."""
+    compiled = ufuse.compile(everything)
+    compiled(host.cupy.asarray(values((700,), "f")))
+    assert "is_whole" in compiled.graphs[0].source("cupy")
+
+
+def test_devices_whose_totals_have_other_tiles(
+    host: Host, cub: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums of everything are CuPy's calls there; extremes and rows are not."""
+    from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
+
+    monkeypatch.setattr(order, "TUNED", 0)
+    if not cub:
+        monkeypatch.setattr(order, "most_blocks", lambda device, name, char: 3)
+    x = host.cupy.asarray(values((3, 5000), "f"))
+
+    def total(x: Any) -> Any:
+        y = x * 2
+        return y.sum(), y
+
+    def largest(x: Any) -> Any:
+        y = x * 2
+        return y.max(), y
+
+    sums, extremes, rows = map(ufuse.compile, (total, largest, softmax))
+    for _ in range(2):
+        assert all(map(same, sums(x), total(x)))
+        assert all(map(same, extremes(x), largest(x)))
+        rows(x)
+    assert "ufuse_plus" not in sums.graphs[0].source("cupy")
+    assert "ufuse_most(a, b)" in extremes.graphs[0].source("cupy")
+    assert "ufuse_plus(a, b)" in rows.graphs[0].source("cupy")
+
+
+def test_versions_of_cupy_that_are_known(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Earlier ones have the same CUB fold rows in another order."""
+    from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
+
+    cp = host.cupy
+    accelerator = cp._core._accelerator
+    before = accelerator.get_routine_accelerators()
+    monkeypatch.setattr(cp.cuda.cub, "available", True)
+    monkeypatch.setattr(cp.cuda.cub, "get_build_version", lambda: 300102, raising=False)
+    try:
+        accelerator.set_routine_accelerators(["cub"])
+        for version, is_known in (("14.2.0", True), ("14.1.1", False), ("14.0.0", False)):
+            monkeypatch.setattr(cp, "__version__", version)
+            assert cub.is_taken() is is_known
+    finally:
+        accelerator.set_routine_accelerators(before)
+
+
+def test_nothing_is_tried_out_while_a_stream_captures(host: Host) -> None:
+    """It would be captured, and run with what the program has captured, in memory that is another's by then."""
+    from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.refusal import DoesNotFit  # noqa: PLC0415  only where CuPy is
+
+    cub.most_blocks.cache_clear()
+    stream = host.cupy.cuda.Stream()
+    with stream:
+        stream.begin_capture()
+        with pytest.raises(DoesNotFit):
+            cub.most_blocks(0, "add", "f")
+        stream.end_capture()

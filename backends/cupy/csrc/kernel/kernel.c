@@ -26,8 +26,8 @@ read_apart(const char *kind, PyObject *what, Operand *operand)
            operand->behind >= 0 && operand->axis < MOST_AXES && operand->behind < MOST_AXES;
 }
 
-/* An array, of which it is known that its address is a multiple: ("aligned", (itemsize, multiple))
- */
+/* An array whose address has to be a multiple where a record says so: ("aligned", (itemsize,
+ * multiple)) */
 static bool
 read_aligned(PyObject *what, Operand *operand)
 {

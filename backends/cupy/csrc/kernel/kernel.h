@@ -55,6 +55,7 @@ typedef struct {
     Py_ssize_t size;       /* of all temporaries */
     double bytes;          /* of results and temporaries */
     int arguments;         /* of all launches together */
+    int is_aligned;        /* whether arrays have to begin at the multiples of their operands */
     RecordedLaunch *launch;
 } Record;
 
@@ -70,7 +71,7 @@ typedef enum {
 typedef struct {
     OperandKind kind;
     Py_ssize_t item;     /* of an array or a table: bytes of an element */
-    Py_ssize_t multiple; /* what the address of an array has to be a multiple of; 0: of nothing */
+    Py_ssize_t multiple; /* what an aligned array's address is a multiple of; 0: of nothing */
     int axes;            /* of a table */
     int axis, behind;    /* the axis, and how many axes of the kernel's shape come behind it */
     PyObject *dtype;     /* of a number that varies */

@@ -156,16 +156,17 @@ read_launches(Record *record, PyObject *given, int places)
 }
 
 /*
- * The record of (results, temporaries, launches) for a key; the caller owns its one reference. NULL
- * with an exception.
+ * The record of (results, temporaries, launches, is_aligned=False) for a key; the caller owns its
+ * one reference. NULL with an exception.
  */
 Record *
 record_of(PyObject *given, const Py_ssize_t *key, size_t words, int operands)
 {
     PyObject *results, *temporaries, *launches;
+    int is_aligned = 0;
     if (!is_tuple(given) ||
-        !PyArg_ParseTuple(given, "O!O!O!;a record of three tuples", &PyTuple_Type, &results,
-                          &PyTuple_Type, &temporaries, &PyTuple_Type, &launches)) {
+        !PyArg_ParseTuple(given, "O!O!O!|p;a record of three tuples", &PyTuple_Type, &results,
+                          &PyTuple_Type, &temporaries, &PyTuple_Type, &launches, &is_aligned)) {
         return NULL;
     }
     Record *record = PyMem_Calloc(1, sizeof(Record));
@@ -174,6 +175,7 @@ record_of(PyObject *given, const Py_ssize_t *key, size_t words, int operands)
         return NULL;
     }
     record->references = 1;
+    record->is_aligned = is_aligned;
     record->key = PyMem_Calloc(words + 1, sizeof(*key));
     int places = operands + (int)PyTuple_GET_SIZE(results) + (int)PyTuple_GET_SIZE(temporaries);
     if (record->key == NULL) {

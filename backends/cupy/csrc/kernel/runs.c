@@ -46,8 +46,7 @@ static bool
 read_view(const Operand *operand, PyObject *array, Given *given, Cell *cell)
 {
     DeviceView view;
-    if (array == NULL || !view_of(array, &view) ||
-        (operand->multiple > 0 && view.data % (uintptr_t)operand->multiple != 0)) {
+    if (array == NULL || !view_of(array, &view)) {
         return false;
     }
     *cell = cell_of_word(view.data);
@@ -655,6 +654,19 @@ check_condition(const Kernel *self)
     return is_so == 1 ? 0 : -1;
 }
 
+/* Whether the arrays begin at the multiples that their operands have to. */
+static bool
+are_aligned(const Kernel *self, const Cell *cells)
+{
+    for (int i = 0; i < self->operands; i++) {
+        Py_ssize_t multiple = self->operand[i].multiple;
+        if (multiple > 0 && cells[i].word % (uint64_t)multiple != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int
 run_recorded(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kernels,
              PyObject **results)
@@ -680,6 +692,9 @@ run_recorded(Kernel *self, PyObject *const *operands, Run *run, const bool *for_
     int status = -1;
     if (record->results != self->results) {
         PyErr_Format(PyExc_ValueError, "%d results, not %d", record->results, self->results);
+    }
+    else if (record->is_aligned && !are_aligned(self, cells)) {
+        refuse("an array begins elsewhere than the library reads neighbours at once");
     }
     else {
         status = run_record(self, record, cells, run, for_kernels, results);
