@@ -98,7 +98,7 @@ def _map(draft: Draft, node: Node) -> int:
         return draft.call(library().array.astype, draft.slot(node.inputs[0]), dtype, node=node)
     if node.op is ops.COPY:
         return draft.call(library().array.copy, draft.slot(node.inputs[0]), node=node)
-    function = library().function_of(node.op)
+    function = partial(tried, library().function_of(node.op))
     return draft.call(function, *map(draft.slot, node.inputs), node=node)
 
 

@@ -373,3 +373,17 @@ def test_complex_numbers(host: Host, dtype: str) -> None:
     check_in_place(
         parts, cp.asarray((RNG.normal(size=(4, 3)) + 1j * RNG.normal(size=(4, 3))).astype(dtype))
     )
+
+
+def test_numbers_that_do_not_fit_raise_at_the_line_of_the_call(host: Host) -> None:
+    """Of an array without axes too, where CuPy's own function is called in the graph."""
+
+    def clipped(x: Any) -> Any:
+        return host.cupy.clip(x, -1, 2)
+
+    compiled = ufuse.compile(clipped)
+    for x in (host.cupy.asarray(np.uint64(5)), host.cupy.arange(3, dtype="u8")):
+        for _ in range(3):
+            with pytest.raises(OverflowError, match="out of bounds") as raised:
+                compiled(x)
+            assert "clipped" in [entry.name for entry in raised.traceback]
