@@ -326,6 +326,22 @@ def test_kernels_are_launched_early_where_they_wait_by_themselves(
     assert same(result, chain(x, y))
 
 
+def test_a_driver_may_launch_nothing_early(
+    host: Host, native: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then kernels are launched plainly, from the first one on."""
+    compiled = ufuse.compile(chain)
+    x, y = arguments(host.cupy)
+    compiled(x, y)
+    assert native.why_not() is None
+    monkeypatch.setattr(host.driver, "refuses_early", True, raising=False)
+    results = [compiled(x, y) for _ in range(2)]
+    with host.device.counting() as counts:
+        results.append(compiled(x, y))
+    assert (counts["launch"], counts["early"]) == (1, 0)
+    assert all(same(one, chain(x, y)) for one in results)
+
+
 def test_a_question_about_early_launches_may_fail(
     host: Host, native: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

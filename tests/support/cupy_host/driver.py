@@ -18,7 +18,7 @@ from tests.support.cupy_host.graphs import Graphs
 from tests.support.cupy_host.texts import Text
 
 ORDERS = {"forward": 0, "backward": 1, "shuffled": 2}
-NOT_FOUND, FAILED = 500, 719
+NOT_FOUND, FAILED, NOT_SUPPORTED = 500, 719, 801
 LAUNCH = ctypes.PYFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3
 )
@@ -89,6 +89,7 @@ class Driver:
     kernels: dict[int, Kernel] = field(default_factory=dict)
     entry: Any = None
     configured: Any = None
+    refuses_early: bool = False
     error: Exception | None = None
     tokens: Iterator[int] = field(default_factory=lambda: itertools.count(1 << 24, 16))
 
@@ -250,6 +251,8 @@ class Driver:
 
     def _launched_early(self, config: Any, function: int, arguments: int, _: int | None) -> int:
         """Launch a kernel that may begin early; it begins behind the others here."""
+        if self.refuses_early:
+            return NOT_SUPPORTED
         given = config.contents
         assert (given.count, given.attributes.contents[:3]) == (1, EARLY)
         self.device.counts["early"] += 1

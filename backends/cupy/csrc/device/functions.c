@@ -30,7 +30,7 @@ typedef struct {
 
 _Static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56, "as the driver's are");
 
-enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+enum { PROGRAMMATIC_STREAM_SERIALIZATION = 6, NOT_SUPPORTED = 801 };
 
 typedef int (*LaunchConfigured)(const LaunchConfig *config, void *function, void **arguments,
                                 void **extra);
@@ -300,6 +300,7 @@ launch_early(const Grid *grid, void **arguments, intptr_t stream)
 /*
  * Launch a kernel. The GIL is released: the driver waits where its queue is full, perhaps for a
  * callback of Python's. Returns -1 with the exception that CuPy raises for the driver's status.
+ * A driver that launches none early is not asked again.
  */
 int
 launch(const Grid *grid, void **arguments, int device, intptr_t stream)
@@ -308,12 +309,20 @@ launch(const Grid *grid, void **arguments, int device, intptr_t stream)
     if (is_early < 0) {
         return -1;
     }
-    int status;
+    int status = NOT_SUPPORTED;
     Py_BEGIN_ALLOW_THREADS
-        status = is_early ? launch_early(grid, arguments, stream)
-                          : functions.launch(grid->function, grid->blocks, 1, 1, grid->threads, 1,
-                                             1, 0, (void *)stream, arguments, NULL);
+        if (is_early) {
+            status = launch_early(grid, arguments, stream);
+        }
+        if (status == NOT_SUPPORTED) {
+            status = functions.launch(grid->function, grid->blocks, 1, 1, grid->threads, 1, 1, 0,
+                                      (void *)stream, arguments, NULL);
+            is_early = -is_early;
+        }
     Py_END_ALLOW_THREADS
+    if (is_early < 0) {
+        early &= ~((uint64_t)1 << device);
+    }
     if (status == 0) {
         return 0;
     }
