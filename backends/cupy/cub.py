@@ -16,17 +16,16 @@ import numpy as np
 
 from ufuse.backends.cupy.refusal import DoesNotFit
 
-BUILDS = frozenset(
-    (300102,)
-)  # of CUB, whose order this is (AgentReduce, policies of fixed-size segments)
+# Of CUB, whose order this is (AgentReduce, policies of fixed-size segments), and of CuPy, which calls those functions:
+# before 14.2 it called others for rows, which always take 256 threads.
+BUILDS, VERSIONS = frozenset((300102,)), frozenset(("14.2.0",))
 GROUP = 4  # neighbours that are read at once
 WARP, BLOCK = 32, 256  # threads
 BYTES = 64  # of a thread's items of a tile
 MOST_ELEMENTS = 2**31 - 1  # of an array that CuPy gives to CUB
-VERSIONS = frozenset(
-    ("14.2.0",)
-)  # of CuPy: those before call other functions of the same CUB for rows, which always take 256 threads
 TUNED = 100  # from this compute capability on, sums of everything have tiles of another size
+# What is summed: of two NaN in double precision a GPU keeps the bits of one, as the compiler has ordered the addition.
+SUMMED = frozenset("f")
 METHODS = {"add": "sum", "maximum": "max", "minimum": "min"}  # of what is folded
 UNIT = 256  # bytes of memory
 MOST_AT_ONCE = 32  # blocks of a processor

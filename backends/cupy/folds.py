@@ -91,6 +91,8 @@ def library_fold_along(node: Node) -> Fold | str:
     name, dtypes = found.loop.name, found.loop.dtypes
     if name not in cub.METHODS or dtypes[-1].char not in "fd" or source.dtype != dtypes[-1]:
         return "CUB folds others"
+    if name == "add" and dtypes[-1].char not in cub.SUMMED:
+        return "which NaN a sum of several has is not known"
     if not source.contiguous or source.order != c_order(source.ndim):
         return "what is folded is not in C order"
     if found.kind == "total" and not cub.are_totals_known(name):

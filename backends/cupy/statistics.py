@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ufuse.backends.cupy import cub
 from ufuse.backends.cupy.moments import MOMENTS, moment_of
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
@@ -65,7 +66,7 @@ def _is_sum_of_rows(source: Node, keywords: dict[str, Any]) -> bool:
     if axis is None or not isinstance(type_, ArrayType):
         return False
     in_order = type_.ndim > 1 and type_.contiguous and type_.order == c_order(type_.ndim)
-    return in_order and type_.dtype.char in "fd"
+    return in_order and type_.dtype.char in cub.SUMMED
 
 
 def with_inputs(nodes: Iterable[Node], there: Iterable[Node] = ()) -> list[Node]:

@@ -61,6 +61,7 @@ def cub(host: Host, monkeypatch: pytest.MonkeyPatch) -> bool:
 
     is_there = cub.is_taken()
     if not is_there:
+        monkeypatch.setattr(cub, "SUMMED", frozenset("fd"))
         monkeypatch.setattr(cub, "is_taken", lambda: True)
         monkeypatch.setattr(cub, "is_still_taken", lambda: True)
     return is_there
@@ -167,7 +168,7 @@ def test_rows_of_every_length(host: Host, cub: bool, dtype: str, lengths: tuple[
     assert compiled.stats.hits
     assert not compiled.breaks
     text = compiled.graphs[0].source("cupy")
-    assert text.count("__global__") == 1
+    assert text.count("__global__") == 1 or (cub and dtype == "d")
 
 
 def layer_norm(x: Any, weight: Any) -> Any:
@@ -253,7 +254,11 @@ def test_parts_of_tiles_begin_anywhere(
         for result in (rows(x), rows(x)):
             assert all(map(same, result, wanted)), length
         one, host_one = x[0], host_x[0]
-        sums = everything(one)[4] if cub else cp.asarray(replayed_total("sum", host_one, 3))
+        sums = (
+            everything(one)[4]
+            if cub
+            else without_axes(cp, replayed_total("sum", host_one, 3), host_one.dtype)
+        )
         for result in (total(one), total(one)):
             assert same(result[4], sums), length
     for shape in ((1, tile), (2, tile + 4)):
@@ -262,6 +267,21 @@ def test_parts_of_tiles_begin_anywhere(
             assert all(map(same, rows(x), folded(x)))
             assert all(map(same, total(x[0]), everything(x[0])))
     assert rows.stats.eager_calls == total.stats.eager_calls == 0
+
+
+def test_sums_of_doubles_are_cupys(host: Host, cub: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of several NaN they have is the compiler's matter; extremes have the first."""
+    from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
+
+    monkeypatch.setattr(order, "SUMMED", frozenset("f"))
+    for dtype, is_so in (("f", True), ("d", False)):
+        sums, largest = ufuse.compile(softmax), ufuse.compile(lambda x: (x * 2).max(axis=-1) + 1)
+        x = host.cupy.asarray(values((3, 700), dtype))
+        for _ in range(2):
+            assert sums(x).shape == x.shape
+            assert same(largest(x), (x * 2).max(axis=-1) + 1)
+        assert ("ufuse_plus(a, b)" in sums.graphs[-1].source("cupy")) is is_so
+        assert "ufuse_most(a, b)" in largest.graphs[-1].source("cupy")
 
 
 def test_nothing_is_assumed_without_cub(host: Host) -> None:
@@ -309,6 +329,12 @@ def replayed_total(name: str, given: np.ndarray, most: int) -> Any:
     return made + given.dtype.type(0) if name == "sum" else made
 
 
+def without_axes(cp: Any, value: Any, dtype: Any) -> Any:
+    """An array on the device; CuPy's own way to one without axes loses the sign of zero."""
+    made = np.asarray(value, dtype)
+    return cp.asarray(made.reshape(-1)).reshape(made.shape)
+
+
 def everything(x: Any) -> Any:
     """Of what is computed, and of an array as it is."""
     y = x * 0.5
@@ -350,14 +376,15 @@ def test_totals_of_every_length(
             folds = (("sum", y), ("max", y), ("min", given))
             made = [replayed_total(name, one, 3) for name, one in folds]
             wanted = [*made, y, replayed_total("sum", given, 3)]
-            wanted = [cp.asarray(np.asarray(one, given.dtype)) for one in wanted]
+            wanted = [without_axes(cp, one, given.dtype) for one in wanted]
         for order_of_threads in ORDERS:
             with host.driver.running(order_of_threads):
                 for result in (compiled(x), compiled(x)):
                     assert all(map(same, result, wanted)), (length, order_of_threads)
     assert compiled.stats.hits
     assert not compiled.breaks
-    assert compiled.graphs[0].source("cupy").count("__global__") == 2
+    kernels = compiled.graphs[0].source("cupy").count("__global__")
+    assert kernels == 2 or (cub and dtype == "d")
 
 
 def test_what_may_be_left_to_plain_python_stands_before_what_is_written(
@@ -466,7 +493,7 @@ def test_no_kernel_folds_both_precisions(host: Host, cub: bool, function: Any) -
     for _ in range(3):
         assert all(map(same, compiled(x), function(x)))
     assert compiled.stats.hits
-    assert "ufuse_plus" not in compiled.graphs[0].source("cupy")
+    assert cub or "ufuse_plus" not in compiled.graphs[0].source("cupy")
 
 
 def test_totals_are_shown_as_they_are_compiled(host: Host, cub: bool) -> None:
