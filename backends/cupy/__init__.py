@@ -55,7 +55,8 @@ class WithoutLibrary:
         """The outputs; NotImplemented, with nothing done, where plain Python is to run."""
         if self._program is None:
             plan = plan_of(without_dead(self._graph), as_library=False)
-            self._program = program_of(plan, self._graph.name)
+            declines = why_not_run(plan) is not None
+            self._program = _declined if declines else program_of(plan, self._graph.name)
         return self._program(*inputs)
 
 

@@ -17,6 +17,7 @@ from ufuse.backends.cupy.folds import (
     RowForm,
     folds_of,
     group_of,
+    library_folds,
     row_text,
     sum_dtype,
     total_text,
@@ -30,7 +31,6 @@ from ufuse.backends.cupy.launch import (
     steps_of,
     walk_over,
 )
-from ufuse.backends.cupy.library_order import has_library_order
 from ufuse.backends.cupy.library_totals import library_total_text
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.text import VARYING, Dialect, Form, kernel_name
@@ -65,7 +65,7 @@ class FoldKernel(Kernel):
         self, plan: KernelPlan, name: str, constants: Mapping[int, Any], dialect: Dialect
     ) -> None:
         super().__init__(plan, name, constants, dialect)
-        self._in_library_order = [fold for fold in folds_of(plan) if has_library_order(fold)]
+        self._in_library_order = library_folds(plan)
         # What CUB would fold where it is: by the address, it reads neighbours of whole tiles at once or not.
         self._multiples = {
             fold.inputs[0]: cub.GROUP * fold.loop.dtypes[-1].itemsize
@@ -110,10 +110,11 @@ class TotalKernel(FoldKernel):
         walk = walk_over(arrays)
         if not walk.elements:
             _check_not_empty(self.plan, walk.shape, None)
-        blocks = max(1, min(-(-walk.elements // (TOTAL_THREADS * ELEMENTS)), MOST_BLOCKS))
-        has_tiles = False
         if self._in_library_order:
             blocks, has_tiles = self._library_blocks(walk.elements, device)
+        else:
+            blocks = max(1, min(-(-walk.elements // (TOTAL_THREADS * ELEMENTS)), MOST_BLOCKS))
+            has_tiles = False
         shapes = tuple(
             () if result.how[0] == "scalar" else walk.shape
             for result in self.plan.results

@@ -82,6 +82,11 @@ def fold_along(node: Node) -> Fold | str:
     return "it is not along the last axis"
 
 
+def library_folds(plan: KernelPlan) -> list[Segment]:
+    """The reductions of a kernel whose order is CUB's."""
+    return [fold for fold in folds_of(plan) if has_library_order(fold)]
+
+
 def library_fold_along(node: Node) -> Fold | str:
     """The fold of floats over every axis or the last in CUB's order, or why no kernel does it."""
     source, found = node.inputs[0].type, fold_along(node)
@@ -256,11 +261,17 @@ class FoldWriter(Writer):
                 count = rows * threads // 32
                 yield f"__shared__ {self.kind_of(fold)} part{fold.outputs[0]}[{count}];"
 
+    def result(self, fold: Segment) -> str:
+        """The result of a fold: CUB begins its sums from zero, at last."""
+        name = fold.outputs[0]
+        is_sum = has_library_order(fold) and fold.loop.name == "add"
+        total = f"fold{name}(0, a{name})" if is_sum else f"a{name}"
+        return f"({self.type_name(self.plan.dtype(name))}){total}"
+
     def finished(self, fold: Segment) -> str:
         """The value of a fold."""
         name = fold.outputs[0]
-        made = self.type_name(self.plan.dtype(name))
-        return f"const {made} v{name} = ({made})a{name};"
+        return f"const {self.type_name(self.plan.dtype(name))} v{name} = {self.result(fold)};"
 
     def with_functions(self, *functions: str) -> str:
         """The whole text."""
@@ -519,8 +530,6 @@ class RowWriter(FoldWriter):
             yield from self._walk(body, stores, trees)
         for fold in folds:
             yield from self.across(fold, self.rows.threads, "own")
-            if has_library_order(fold) and fold.loop.name == "add":
-                yield f"a{fold.outputs[0]} = fold{fold.outputs[0]}(0, a{fold.outputs[0]});"
             yield self.finished(fold)
         if is_last:
             for place, result in enumerate(self.plan.results):
@@ -705,7 +714,7 @@ def row_text(plan: KernelPlan, name: str, form: RowForm, together: int, dialect:
     words = sum(-(-plan.dtype(value).itemsize // 4) for value in writer.crossing)
     if words * form.items <= MOST_REGISTERS:
         return text
-    group = form.group if any(map(has_library_order, writer.folds)) else group_of(plan)
+    group = form.group if library_folds(plan) else group_of(plan)
     long = replace(form, items=0, group=group, whole=False)
     return RowWriter(plan, long, dialect).text(name, together)
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from ufuse.backends.cupy.folding import BLOCK, RowKernel, TotalKernel
-from ufuse.backends.cupy.folds import RowForm, folds_of, group_of, row_text, total_text
+from ufuse.backends.cupy.folds import (
+    RowForm,
+    folds_of,
+    group_of,
+    library_folds,
+    row_text,
+    total_text,
+)
 from ufuse.backends.cupy.launch import Kernel
-from ufuse.backends.cupy.library_order import has_library_order
 from ufuse.backends.cupy.library_totals import library_total_text
 from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_text
 from ufuse.backends.cupy.treeing import TreeKernel
@@ -34,7 +40,8 @@ def shown_text(plan: KernelPlan, name: str, dialect: Dialect) -> str:
         return row_text(plan, name, rows, BLOCK // 32, dialect)
     if any(one.axis is not None for one in plan.operands):
         form = Form(2, wide=False)
-    write = kernel_text
-    if folds := folds_of(plan):
-        write = library_total_text if any(map(has_library_order, folds)) else total_text
+    write = (
+        library_total_text if library_folds(plan)
+        else total_text if folds_of(plan) else kernel_text
+    )  # fmt: skip
     return write(plan, name, form, dialect)

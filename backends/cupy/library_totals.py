@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ufuse.backends.cupy import cub
-from ufuse.backends.cupy.folds import ONCE, TOTAL_THREADS, TotalWriter
-from ufuse.backends.cupy.library_order import has_library_order, is_tree
+from ufuse.backends.cupy.folds import ONCE, TOTAL_THREADS, TotalWriter, library_folds
+from ufuse.backends.cupy.library_order import is_tree
 from ufuse.backends.cupy.text import Dialect, Form, opened
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 
@@ -19,7 +19,7 @@ class LibraryTotalWriter(TotalWriter):
     def __init__(self, plan: KernelPlan, form: Form, dialect: Dialect) -> None:
         super().__init__(plan, form, dialect)
         self.group = cub.GROUP
-        (dtype,) = {one.loop.dtypes[-1] for one in self.folds if has_library_order(one)}
+        (dtype,) = {one.loop.dtypes[-1] for one in library_folds(plan)}
         self.items = cub.BYTES // dtype.itemsize
         self.trees = [fold for fold in self.folds if is_tree(fold)]
 
@@ -89,10 +89,7 @@ class LibraryTotalWriter(TotalWriter):
         yield "    }"
         yield from _indented(1, across)
         for fold in self.folds:
-            value = fold.outputs[0]
-            is_sum = has_library_order(fold) and fold.loop.name == "add"
-            total = f"fold{value}(0, a{value})" if is_sum else f"a{value}"
-            yield f"    if (lane == 0) *r{value} = ({made[value]}){total};"
+            yield f"    if (lane == 0) *r{fold.outputs[0]} = {self.result(fold)};"
         yield "}"
 
     def _room(self) -> Iterator[str]:

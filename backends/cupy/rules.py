@@ -10,16 +10,15 @@ from typing import Any
 
 from ufuse.backends.cupy import cub
 from ufuse.backends.cupy.calls import call, call_of_dtype, strictly, tried
-from ufuse.backends.cupy.folds import fold_along, folds_of, library_fold_along
+from ufuse.backends.cupy.folds import fold_along, library_fold_along, library_folds
 from ufuse.backends.cupy.gathers import gather_of, with_places
-from ufuse.backends.cupy.library_order import has_library_order
 from ufuse.backends.cupy.masked import with_masks
 from ufuse.backends.cupy.moments import MOMENTS
 from ufuse.backends.cupy.statistics import as_reductions
 from ufuse.backends.cupy.trees import tree_along
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
-from ufuse.backends.planning.kernels import KernelPlan, Segment
+from ufuse.backends.planning.kernels import KernelPlan
 from ufuse.backends.planning.loops import Fold, Loop, cast_loop, copy_loop
 from ufuse.backends.planning.rules import Call, Rules
 from ufuse.backends.planning.steps import Plan, Step
@@ -287,11 +286,6 @@ def folds_both_precisions(plan: Plan) -> bool:
         for step in plan.steps
         for kernel in _kernels_of(step)
     )
-
-
-def library_folds(kernel: KernelPlan) -> list[Segment]:
-    """The reductions of a kernel whose order is CUB's."""
-    return [fold for fold in folds_of(kernel) if has_library_order(fold)]
 
 
 def _kernels_of(step: Step) -> Iterator[KernelPlan]:
