@@ -2,7 +2,7 @@
 #include "kernel/kernel.h"
 
 enum {
-    SHORT_ROW =
+    FEW_IN_ROW =
         16, /* shorter rows are run together, their row values repeated, instead of one by one */
     SPREAD = 192, /* bytes between slots, so that equal offsets fall on different cache sets */
 };
@@ -163,7 +163,7 @@ map_pieces(const Tile *tile, const Segment *segment)
         walks[i] = NULL;
         if (is_row) {
             row_value_walk(tile, v, &row_walks[i]);
-            if (!output && run->row < SHORT_ROW) {
+            if (!output && run->row < FEW_IN_ROW) {
                 npy_intp itemsize = run->kernel->value[v].itemsize;
                 data[i] = tile->expansions + (size_t)expanded++ * slot_bytes(MAX_ITEM, run->widest);
                 steps[i] = itemsize;
@@ -271,6 +271,21 @@ segment_map_row(const Tile *tile, const Segment *segment)
     return loop_call(segment->loop, data, tile->count, steps);
 }
 
+/* Whether rows have few elements, and a fold that begins as NumPy's does. */
+static bool
+folds_short_rows(const Run *run, const Segment *segment)
+{
+    static const char zero[MAX_ITEM];
+    if (segment->loop->short_fold == NULL || run->row == 0 || run->row >= SHORT_FOLD) {
+        return false;
+    }
+    if (!loop_adds(segment->loop)) {
+        return segment->initial == NULL;
+    }
+    return segment->initial != NULL && memcmp(PyBytes_AS_STRING(segment->initial), zero,
+                                              (size_t)PyBytes_GET_SIZE(segment->initial)) == 0;
+}
+
 /* Fold each row as NumPy folds the last axis of an array: one call over the row. */
 static int
 segment_reduce(const Tile *tile, const Segment *segment)
@@ -283,6 +298,10 @@ segment_reduce(const Tile *tile, const Segment *segment)
     npy_intp skip = initial ? 0 : 1;
     Cursor cursor;
     bool cut = input < run->kernel->operands && tile->cut[input];
+    if (folds_short_rows(run, segment) && !cut) {
+        return short_fold(segment->loop, tile->data[input], row * steps[1], steps[1], row,
+                          tile->count, tile->data[output], tile->step[output]);
+    }
     if (cut) {
         cursor_seek(&run->walks[input], tile->from, &cursor);
     }

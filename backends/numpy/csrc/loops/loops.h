@@ -15,6 +15,10 @@ typedef enum {
 
 typedef int LoopFunction(char **data, const npy_intp *count, const npy_intp *steps, void *unused);
 
+/* Folds rows; whether all results are sure to be those of NumPy's loop. */
+typedef bool ShortFold(const char *from, npy_intp row_step, npy_intp step, npy_intp count,
+                       npy_intp rows, char *to, npy_intp to_step);
+
 typedef struct {
     PyObject_HEAD
     PyArrayMethod_StridedLoop *strided; /* NumPy's; or else `function` */
@@ -35,6 +39,7 @@ typedef struct {
                                         hold; 0: none */
     npy_intp position_dependent_itemsize;
     Fold fold;
+    ShortFold *short_fold;    /* or NULL; a sum begins with zero, others with their first element */
     int types[MAX_ARGUMENTS]; /* type numbers; not known for native loops */
 } Loop;
 
@@ -45,6 +50,12 @@ extern PyMethodDef loops_methods[];
 /* small.c */
 int small_begin(PyObject *module);
 bool are_finite(const Loop *loop, const char *data, npy_intp count, npy_intp step);
+
+/* short_folds.c: of rows of fewer elements than SHORT_FOLD. */
+enum { SHORT_FOLD = 8 };
+ShortFold *short_fold_of(const Loop *loop);
+int short_fold(const Loop *loop, const char *from, npy_intp row_step, npy_intp step, npy_intp count,
+               npy_intp rows, char *to, npy_intp to_step);
 
 /* casts.c: NULL where there is no such loop. */
 LoopFunction *cast_function(int from, int to);
@@ -59,6 +70,12 @@ loop_call(const Loop *loop, char **data, npy_intp count, const npy_intp *steps)
         return loop->strided(loop->context, data, &count, steps, loop->auxdata);
     }
     return loop->function(data, &count, steps, NULL);
+}
+
+static inline bool
+loop_adds(const Loop *loop)
+{
+    return strcmp(loop->name, "add") == 0;
 }
 
 #endif

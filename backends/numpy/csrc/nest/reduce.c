@@ -14,7 +14,6 @@ enum {
     FROM,
     TO,
     BUFFER = 8192, /* elements of NumPy's buffers */
-    SHORT = 8,     /* of fewer elements it makes no pairwise sum */
 };
 
 /* A one of any dtype that arrays of nests have. */
@@ -128,42 +127,19 @@ run_axes(const Reduction *run, int axes, char *from, char *to)
     return status;
 }
 
-/* Of so few floating-point numbers NumPy adds one after another. */
-#define DEFINE_SHORT_SUM(NUMBER)                                                                   \
-    static inline bool short_sum_of_##NUMBER(const char *from, npy_intp step, int64_t count,       \
-                                             char *to)                                             \
-    {                                                                                              \
-        NUMBER sum = 0;                                                                            \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            NUMBER number;                                                                         \
-            memcpy(&number, from + i * step, sizeof number);                                       \
-            sum += number;                                                                         \
-        }                                                                                          \
-        memcpy(to, &sum, sizeof sum);                                                              \
-        return sum == sum;                                                                         \
-    }
-DEFINE_SHORT_SUM(float)
-DEFINE_SHORT_SUM(double)
-
-/* The sums of short rows. One that is no number has the bits that NumPy's loop gives it. */
+/* Fold short rows, which are the innermost axis. */
 static int
-add_short_rows(const Reduction *run, int axes, char *from, char *to)
+fold_short_rows(const Reduction *run, int axes, char *from, char *to)
 {
-    const Axis *axis = &run->axis[axes - 1];
+    const Axis *row = &run->axis[0], *axis = &run->axis[axes - 1];
     npy_intp step = axis->step[FROM], to_step = axis->step[TO];
-    if (axes == 1) {
-        bool is_number = run->itemsize == sizeof(double)
-                             ? short_sum_of_double(from, step, axis->length, to)
-                             : short_sum_of_float(from, step, axis->length, to);
-        if (is_number) {
-            return 0;
-        }
-        memset(to, 0, (size_t)run->itemsize);
-        return run_row(run, from, step, to, 0, axis->length);
+    if (axes == 2) {
+        return short_fold(run->loop, from, step, row->step[FROM], row->length, axis->length, to,
+                          to_step);
     }
     int status = 0;
     for (int64_t i = 0; i < axis->length && status == 0; i++) {
-        status = add_short_rows(run, axes - 1, from + i * step, to + i * to_step);
+        status = fold_short_rows(run, axes - 1, from + i * step, to + i * to_step);
     }
     return status;
 }
@@ -310,8 +286,9 @@ nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch)
         return nest_fold(loop, data[TO], data[FROM], run.axis[0].step[FROM], run.axis[0].length);
     }
     bool adds = is_real(&run) && strcmp(loop->name, "add") == 0;
-    if (adds && folded == 1 && run.axis[0].step[TO] == 0 && run.axis[0].length < SHORT) {
-        return add_short_rows(&run, run.axes, data[FROM], data[TO]);
+    if (adds && folded == 1 && run.axis[0].step[TO] == 0 && run.axis[0].length < SHORT_FOLD &&
+        loop->short_fold != NULL) {
+        return fold_short_rows(&run, run.axes, data[FROM], data[TO]);
     }
     write_starts(&run, run.axes, data[FROM], data[TO], first);
     if (adds && folded > 1) {

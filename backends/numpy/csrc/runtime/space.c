@@ -227,10 +227,33 @@ copy_strided(char *to, npy_intp to_step, const char *from, npy_intp from_step, n
         }                                                                                          \
     }
 
+/* Of rows that lie together in so few bytes, which one or two moves copy. */
+#define GATHER_BYTES(BYTES)                                                                        \
+    case BYTES:                                                                                    \
+        for (npy_intp row = 0; row < rows; row++) {                                                \
+            memcpy(to + row * (BYTES), from + row * outer_stride, BYTES);                          \
+        }                                                                                          \
+        return to + rows * (BYTES);
+
 static char *
 gather_rows(char *to, const char *from, npy_intp rows, npy_intp outer_stride, npy_intp inner,
             npy_intp inner_stride, npy_intp itemsize)
 {
+    npy_intp bytes = inner_stride == itemsize ? inner * itemsize : 0;
+    switch (bytes) {
+        GATHER_BYTES(8)
+        GATHER_BYTES(12)
+        GATHER_BYTES(16)
+        GATHER_BYTES(24)
+        GATHER_BYTES(32)
+        GATHER_BYTES(48)
+    }
+    if (bytes > 48) {
+        for (npy_intp row = 0; row < rows; row++, to += bytes) {
+            memcpy(to, from + row * outer_stride, (size_t)bytes);
+        }
+        return to;
+    }
     switch (itemsize) {
     case 1:
         GATHER_ITEMS(uint8_t) return to;

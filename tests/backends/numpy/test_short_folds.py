@@ -1,0 +1,69 @@
+"""Rows of a few elements are folded in C: with NumPy's bits and warnings, whatever the numbers are."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201, ANN202
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.compare import check_same
+
+pytestmark = pytest.mark.any_python
+
+SPECIAL = (np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 3e38, -3e38, 1e-45, 1.0)
+
+
+def folds(x, y):
+    d = x[:, None, :] - y
+    return (
+        (d * 2).sum(axis=2), (d + 1).max(axis=-1), (-d).min(axis=-1), d.mean(-1), (d * 0).max(axis=2), (d - d).sum(2),
+        (x + x).sum(axis=1, keepdims=True) + x, (x * 3).max(1), np.abs(x).min(axis=1), (x[:, ::-1] - 1).sum(1),
+        (x[:, ::2] * 1).max(1), (x.T[:, ::3] + 1).sum(axis=0), (x - 1).sum(axis=1, initial=-0.0), (x > 0).sum(axis=1),
+    )  # fmt: skip
+
+
+def argument(width: int, dtype: str, kind: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Two tables with rows of `width` elements."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(60, width)) * 1e4, rng.normal(size=(5, width)) * 1e4
+    if kind == "special":
+        x.flat[rng.integers(0, x.size, 40)] = rng.choice(SPECIAL, 40)
+        y.flat[0] = np.nan
+    elif kind == "zeros":
+        x, y = x.round(-5) * rng.choice([1, -1], x.shape), y.round(-5)
+    return x.astype(dtype), y.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "c16"])
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 8])
+def test_bits(dtype: str, width: int) -> None:
+    """Sums, largest and least of rows, of every width around the limit."""
+    compiled: Any = ufuse.compile(folds)
+    for kind in ("plain", "special", "zeros"):
+        if kind == "special" and dtype[0] not in "fc":
+            continue
+        for seed in range(2):
+            check_same(folds, compiled, lambda: argument(width, dtype, kind, seed))  # noqa: B023 (called at once)
+
+
+def loop(x, steps):
+    total = np.zeros((len(x), 1))
+    for k in range(steps):
+        y = (x * k).sum(axis=1)
+        total[:, 0] += y * 0.5
+    return total
+
+
+@pytest.mark.parametrize("width", [1, 3, 7, 8])
+def test_loops(width: int) -> None:
+    """The same in native loops."""
+    compiled: Any = ufuse.compile(loop)
+    for kind in ("plain", "special", "zeros"):
+        for _ in range(3):
+            check_same(loop, compiled, lambda: (argument(width, "f8", kind)[0], 60))  # noqa: B023 (called at once)
