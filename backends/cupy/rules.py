@@ -236,7 +236,7 @@ RULES = Rules(
     view_calls=VIEW_CALLS,
     lone_rows=False,
     lone_elements=False,
-    gather_of=gather_of,
+    picking_of=gather_of,
 )
 
 

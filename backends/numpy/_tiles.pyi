@@ -73,6 +73,7 @@ class Kernel:
         cost: float = 1.0,
         on_hot: Callable[[Kernel], object] | None = None,
         hot: int = 0,
+        rolls: tuple[tuple[int, tuple[tuple[int, int], ...]], ...] = (),
     ) -> Kernel: ...
     @property
     def runs(self) -> int: ...

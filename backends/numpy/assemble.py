@@ -108,6 +108,7 @@ def kernel_object(plan: KernelPlan, options: Options) -> Any:
         tuple(plain(segment) for segment in plan.segments),
         tuple((result.value, _how(result)) for result in plan.results),
         rows=plan.rows,
+        rolls=tuple((place, one.shifts) for place, one in enumerate(plan.operands) if one.shifts),
         cost=_cost(plan),
         **grown,
     )

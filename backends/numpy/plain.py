@@ -46,6 +46,9 @@ def plain_call(node: Node, inputs: list[Any]) -> tuple[Callable[..., Any], list[
         one[..., np.newaxis] if np.ndim(one) < wanted else one
         for one, wanted in zip(inputs, axes, strict=True)
     ]
+    if node.op is ops.CALL:
+        ((_, shift), (_, axis)) = node.attributes["arguments"][1:]
+        return np.roll, [*whole, shift, axis]
     if node.op is ops.CAST:
         return whole[0].astype, [node.attributes["dtype"]]
     if node.op is ops.COPY:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ufuse.backends.numpy.calls import CALLS, VIEW_CALLS
 from ufuse.backends.numpy.known import with_known
 from ufuse.backends.numpy.loops import depends_on_strides, fold_of, loop_of, why_not_operand
+from ufuse.backends.numpy.rolls import roll_of
 from ufuse.backends.numpy.scalars import merged
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.rules import Rules
@@ -20,6 +21,7 @@ RULES = Rules(
     view_calls=VIEW_CALLS,
     unroll=True,
     merged=merged,
+    picking_of=roll_of,
 )
 
 

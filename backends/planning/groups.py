@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
 
-from ufuse.backends.planning.loops import Fold, Gather, Loop
+from ufuse.backends.planning.loops import Fold, Gather, Loop, Roll
 from ufuse.backends.planning.rules import Rules
 from ufuse.graph import ops
 from ufuse.graph.memory.accesses import Memory
@@ -107,7 +107,7 @@ class Grouping:
         self.sunk = sunk
         self.memory = memory
         self.rules = rules
-        self.loops: dict[Node, Loop | Fold | Gather] = {}
+        self.loops: dict[Node, Loop | Fold | Gather | Roll] = {}
         self.of: dict[Node, Unit] = {}
         self._readers: dict[Node, dict[Unit, None]] = {}
         self._raising: list[Unit] = []
@@ -127,7 +127,7 @@ class Grouping:
         for unit in self.units:
             left = unit.totals or (unit.rows and not rules.lone_rows)
             left |= unit.space == () and not rules.lone_elements
-            if (left or unit.tables) and len(unit.members) == 1:
+            if (left or self._gathers(unit)) and len(unit.members) == 1:
                 # A sum of what is in memory already, one element, a gather: the library's own call is as fast.
                 unit.space = None
 
@@ -183,7 +183,7 @@ class Grouping:
     def _make_kernel(self, unit: Unit, node: Node) -> None:
         """Fill in the space where a kernel may do the node's work."""
         if node.op.kind is Kind.MAP:
-            loop: Loop | Fold | Gather | str = self.rules.loop_of(node)
+            loop: Loop | Fold | Gather | Roll | str = self.rules.loop_of(node)
             type_ = node.type
         elif node.op.kind is Kind.REDUCE:
             loop, type_ = self.rules.fold_of(node), node.inputs[0].type
@@ -199,9 +199,9 @@ class Grouping:
                 return  # source and target overlap: assignment copies the source first
             unit.space, unit.written = shape, frozenset((target.root,))
             return
-        elif node.op.kind is Kind.CALL and self.rules.gather_of is not None:
-            loop, type_ = self.rules.gather_of(node), node.type
-            if isinstance(loop, Gather):
+        elif node.op.kind is Kind.CALL and self.rules.picking_of is not None:
+            loop, type_ = self.rules.picking_of(node), node.type
+            if isinstance(loop, Gather | Roll):
                 unit.tables = frozenset((self.memory.buffer(node.inputs[0]),))
         else:
             return
@@ -359,14 +359,29 @@ class Grouping:
             return "the program's own error state is another one"
         if not self.needs.fences.isdisjoint((one.members[0], other.members[0])):
             return "too many others wait for one of them"
-        if (one.tables or other.tables) and (one.folds or other.folds):
-            return "it picks elements, and the other folds"
+        if one.tables or other.tables:
+            why = self._why_not_picked(one, other)
+            if why is not None:
+                return why
         return (
             self._why_spaces_differ(one, other)
             or self._why_orders_differ(one, other)
             or self._why_values_do_not_flow(one, other)
             or self._why_memory_clashes(one, other)
         )
+
+    def _gathers(self, unit: Unit) -> bool:
+        return bool(unit.tables) and any(
+            isinstance(self.loops.get(node), Gather) for node in unit.members
+        )
+
+    def _why_not_picked(self, one: Unit, other: Unit) -> str | None:
+        """Why elements cannot be picked in a kernel of two units, or None."""
+        if self._gathers(one) or self._gathers(other):
+            return "it picks elements, and the other folds" if one.folds or other.folds else None
+        if one.written or other.written:
+            return "it rolls an array, and the other writes to one"
+        return "it rolls an array, and the shapes differ" if one.space != other.space else None
 
     @staticmethod
     def _why_spaces_differ(one: Unit, other: Unit) -> str | None:
@@ -455,7 +470,7 @@ class Grouping:
 
     def _is_table(self, node: Node, source: Node) -> bool:
         """Whether a member picks elements of an input."""
-        return isinstance(self.loops.get(node), Gather) and source is node.inputs[0]
+        return isinstance(self.loops.get(node), Gather | Roll) and source is node.inputs[0]
 
     @staticmethod
     def is_full(node: Node, space: Shape) -> bool:

@@ -18,7 +18,7 @@ from ufuse.backends.planning.kernels import (
     Segment,
     Temporary,
 )
-from ufuse.backends.planning.loops import Axis, Fold, Gather, Loop, cast_loop, copy_loop
+from ufuse.backends.planning.loops import Axis, Fold, Gather, Loop, Roll, cast_loop, copy_loop
 from ufuse.graph import ops
 from ufuse.graph.memory.accesses import Access, producer
 from ufuse.graph.memory.buffers import is_array
@@ -74,6 +74,8 @@ class KernelBuilder:
                 inputs = (target, self._maker_or_operand(node.inputs[1], node.type.dtype))
             elif isinstance(loop := self.grouping.loops[node], Gather):
                 inputs = tuple(self._picking(node, loop, self._maker_or_operand))
+            elif isinstance(loop, Roll):
+                inputs = (self._rolled(node, loop),)
             else:
                 dtypes = loop.loop.dtypes[1:2] if isinstance(loop, Fold) else loop.dtypes
                 inputs = tuple(map(self._maker_or_operand, node.inputs, dtypes))
@@ -95,10 +97,19 @@ class KernelBuilder:
         self, source: Node, dtype: np.dtype, *, table: bool = False, axis: Axis | None = None
     ) -> int:
         """An operand that is no element of the kernel's space."""
-        key = (self.memory.access(source), dtype, table, axis)
+        one = Operand(source, dtype, scalar=False, table=table, axis=axis)
+        return self._numbered((self.memory.access(source), dtype, table, axis), one)
+
+    def _rolled(self, node: Node, roll: Roll) -> int:
+        """An operand whose elements are read elsewhere in the array."""
+        source = node.inputs[0]
+        one = Operand(source, roll.dtype, scalar=False, shifts=roll.shifts)
+        return self._numbered((self.memory.access(source), roll), one)
+
+    def _numbered(self, key: tuple[Any, ...], one: Operand) -> int:
         if key not in self.operands:
             self.operands[key] = len(self.plan.operands)
-            self.plan.operands.append(Operand(source, dtype, scalar=False, table=table, axis=axis))
+            self.plan.operands.append(one)
         return self.operands[key]
 
     def _maker_or_operand(self, source: Node, wanted: np.dtype) -> int | Node:
@@ -150,6 +161,9 @@ class KernelBuilder:
         if isinstance(loop, Gather):
             inputs = tuple(self._picking(node, loop, partial(self._read, node=node, kind=kind)))
             self.values[node] = self._emit(loop.loop, inputs, node, kind)
+            return
+        if isinstance(loop, Roll):
+            self.values[node] = self._rolled(node, loop)
             return
         name = loop.name
         inputs = tuple(

@@ -20,7 +20,7 @@ class Operand:
     """An argument: its value, the dtype it has or is packed into, and whether one element stands for all.
 
     Two kinds are no elements of the kernel's space: a `table` is read anywhere, and along an `axis` of an array (the
-    second number: how many axes of the space come behind it) the kernel counts.
+    second number: how many axes of the space come behind it) the kernel counts. `shifts` are those of a `Roll`.
     """
 
     source: Node | Access
@@ -28,6 +28,7 @@ class Operand:
     scalar: bool
     table: bool = False
     axis: Axis | None = None
+    shifts: tuple[tuple[int, int], ...] = ()
 
 
 @record

@@ -44,6 +44,14 @@ Axis = tuple[int, int]
 
 
 @record
+class Roll:
+    """An array whose elements are moved along axes: for each the axis, and by how many places."""
+
+    dtype: np.dtype
+    shifts: tuple[tuple[int, int], ...]
+
+
+@record
 class Gather:
     """How elements are picked from an array: one for each element of the kernel.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ufuse.backends.planning.draft import Draft, ViewCalls
-from ufuse.backends.planning.loops import Fold, Gather, Loop
+from ufuse.backends.planning.loops import Fold, Gather, Loop, Roll
 from ufuse.backends.planning.steps import Plan
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
@@ -27,7 +27,7 @@ class Rules:
     lone_rows: whether a kernel folds rows of what is in memory already, not the library's own call.
     lone_elements: whether a kernel does a single operation on one element, not the library's own call.
     merged: joins steps of a finished plan that run better as one.
-    gather_of: how a kernel picks elements for a call, or why none does.
+    picking_of: how a kernel picks elements for a call, or why none does.
     """
 
     loop_of: Callable[[Node], Loop | str]
@@ -40,4 +40,4 @@ class Rules:
     lone_rows: bool = True
     lone_elements: bool = True
     merged: Callable[[Plan], None] | None = None
-    gather_of: Callable[[Node], Gather | str] | None = None
+    picking_of: Callable[[Node], Gather | Roll | str] | None = None

@@ -493,9 +493,17 @@ def _base(trace: Trace, array: Array) -> Symbol:
                 return base
         if not array.path:
             return base
-    elif not buffer.visible and buffer.root.op.kind in OWNERS:
+    elif not buffer.visible and _owns_memory(buffer.root):
         return Array(buffer, (), whole) if array.path else Constant(None)
     raise GraphBreak("attribute", "base of an array")
+
+
+def _owns_memory(node: Node) -> bool:
+    """Whether an array that a node makes is no view, as what `np.roll` along axes gives."""
+    if node.op is ops.CALL and node.attributes["function"] == "numpy.roll":
+        given = node.attributes["arguments"]
+        return len(given) == 3 and given[2] != ("const", None)
+    return node.op.kind in OWNERS
 
 
 def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:

@@ -19,7 +19,7 @@ from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.arrays.warned import line_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import Rule, rule_for
-from ufuse.frame_hook.trace.symbols import Array, Constant, Slice, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol
 from ufuse.graph import ops
 from ufuse.graph.types import Span
 
@@ -190,29 +190,16 @@ def _average(
 def _roll(
     interpreter: Interpreter, /, a: Symbol, shift: Symbol, axis: Symbol | None = None
 ) -> Symbol:
-    """Elements moved along one axis by a known number of places: two parts of a new array."""
+    """A call that kernels can do; of a vector without an axis a view of its result, as NumPy's own code gives it."""
     trace = interpreter.trace
-    if not isinstance(a, Array) or not a.type.ndim or (axis is None and a.type.ndim > 1):
+    if not isinstance(a, Array) or not a.type.ndim:
         raise _OtherError
-    along, by = _known(axis, 0, int), _known(shift, None, int)
-    if not -a.type.ndim <= along < a.type.ndim:
+    if axis is not None and axis != NONE:
+        return arrays.call_whole(trace, "numpy.roll", (a, shift, axis), may_raise=True)
+    if a.type.ndim > 1 or not isinstance(shift, Constant) or type(shift.value) is not int:
         raise _OtherError
-    along %= a.type.ndim
-    length = a.type.shape[along]
-    if not by or trace.sizes.are_made(length) or not trace.sizes.decide("gt", length, abs(by)):
-        raise _OtherError
-    made = interpreter.call(Constant(np.empty_like), (a,))
+    made = arrays.call_whole(trace, "numpy.roll", (a, shift, Constant(0)))
     assert isinstance(made, Array)
-    split = Constant(-by)
-    for source, target in (
-        (Slice(NONE, split, NONE), Slice(Constant(by), NONE, NONE)),
-        (Slice(split, NONE, NONE), Slice(NONE, Constant(by), NONE)),
-    ):
-        before = [indexing.WHOLE_AXIS] * along
-        part = indexing.item(trace, a, Tuple((*before, source)))
-        indexing.store_item(trace, made, Tuple((*before, target)), part)
-    if axis is not None:
-        return made
     return trace.graph.view(made, ops.RESHAPE, {"shape": made.type.shape})
 
 

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import arithmetic, conversions, elementwise, making, reductions, views
+from ufuse.frame_hook.nests import (
+    arithmetic,
+    conversions,
+    elementwise,
+    making,
+    reductions,
+    rolls,
+    views,
+)
 from ufuse.frame_hook.nests.functions import MOST_DECIMALS
 from ufuse.frame_hook.nests.integers import minus, plus
 from ufuse.frame_hook.nests.values import (
@@ -102,9 +110,9 @@ def diff(reader: Reader, item: Item) -> Lazy:
     return elementwise.apply(reader, np.subtract, behind, before)
 
 
-def roll(reader: Reader, item: Item, shift: Item, axis: Item | None = None) -> Array | Part:
-    """`np.roll` along an axis: a new array; of a vector without one a view of it."""
-    out, one = reader.out, reductions.array_of(reader, _array(item))
+def roll(reader: Reader, item: Item, shift: Item, axis: Item | None = None) -> Lazy:
+    """`np.roll` along an axis; of a vector without one a view of it."""
+    one = reductions.array_of(reader, _array(item))
     along_all = axis is None or is_none(axis)
     if along_all and len(one.axes) > 1:
         raise NotNativeError("np.roll of several axes at once")
@@ -112,14 +120,8 @@ def roll(reader: Reader, item: Item, shift: Item, axis: Item | None = None) -> A
     if len(axes) > 1:
         raise NotNativeError("np.roll along several axes")
     reader.keep_order(one)
-    length = one.axes[axes[0]].length
-    offset = out.op("mod", I64, views.index(reader, shift), length.value)
-    rest = minus(out, length.value, offset)
-    fresh = elementwise.allocated(reader, one.dtype, one.lengths)
-    target = views.part(reader, fresh)
-    _copy(reader, target, (offset, None), one, (None, rest), axes[0])
-    _copy(reader, target, (None, offset), one, (rest, None), axes[0])
-    return target if along_all else fresh
+    by = views.index(reader, shift)
+    return rolls.rolled(reader, one, axes[0], by, is_view=along_all)
 
 
 Bounds = tuple[Value | None, Value | None]

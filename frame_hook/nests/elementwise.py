@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import conversions, views
+from ufuse.frame_hook.nests import conversions, rolls, views
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     Array,
@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     Part,
+    Rolled,
 )
 from ufuse.graph import ops
 from ufuse.graph.nest import COMPLEX, ELEMENTS, I64, MAP_AXES, Map, Scalar, Step, Value, View
@@ -48,7 +49,7 @@ BOOL = np.dtype(bool)
 MANY_ELEMENTS = 100_000  # of a statement: graphs compute longer ones in one pass for several
 MOST_ELEMENTS = 4_000_000  # of a statement: to save more takes long
 TOO_LONG = "its arrays are long"
-Operand = Part | Lazy | Converted
+Operand = Part | Lazy | Rolled | Converted
 ARRAYS = (Array, Part, Lazy)
 
 
@@ -143,17 +144,19 @@ def _shape(lengths: Sequence[Length]) -> list[bool]:
 def copied(reader: Reader, item: ArrayItem) -> Lazy:
     """A new array with the elements of one."""
     if isinstance(item, Lazy):
-        return item
+        return rolls.of_its_own(item)
     given = views.part(reader, item)
     return Lazy("copy", (given.dtype, given.dtype), (given,), given.lengths)
 
 
-Read = Part | Lazy | Known | Number
+Read = Part | Lazy | Rolled | Known | Number
 
 
 def _read(reader: Reader, item: Item) -> Read:
     match item:
-        case Lazy() | Number():
+        case Lazy():
+            return rolls.as_operand(item)
+        case Number():
             return item
         case Array() | Part():
             return views.part(reader, item)
@@ -171,13 +174,13 @@ def _typed(one: Read) -> infer.Operand:
             return ArrayType(kind.dtype, (), (), scalar=True)
         case Number(type=kind):
             return NumberType(kind.kind)
-    assert isinstance(one, Part | Lazy)
+    assert isinstance(one, Part | Lazy | Rolled)
     return ArrayType(one.dtype, (), ())
 
 
 def _as(reader: Reader, one: Read, kind: np.dtype) -> Operand:
     """An operand with a dtype."""
-    if isinstance(one, Part | Lazy):
+    if isinstance(one, Part | Lazy | Rolled):
         if one.dtype == kind:
             return one
         return Lazy("cast", (one.dtype, kind), (one,), one.lengths)
@@ -251,7 +254,7 @@ def assign(reader: Reader, target: Part, item: Item | Converted) -> None:
     if isinstance(one, Lazy) and _shape(one.lengths) != _shape(target.lengths):
         one = views.part(reader, computed(reader, one))  # it is repeated along an axis
     if not isinstance(one, Lazy):
-        lengths = one.lengths if isinstance(one, Part) else ()
+        lengths = () if isinstance(one, Converted) else one.lengths
         one = Lazy("copy", (one.dtype, target.dtype), (one,), lengths)
     extra = len(one.lengths) - len(target.axes)
     if extra > 0 and not all(length.is_one for length in one.lengths[:extra]):
@@ -294,10 +297,14 @@ def _write(reader: Reader, target: Part, value: Lazy) -> None:
         if not length.is_one:
             doubt_unlike(reader.out, length.value, axis.length.value)
     settle(reader)
-    _emit(reader, target, value)
+    emit(reader, target, value)
 
 
-def _emit(reader: Reader, target: Part, value: Lazy) -> None:
+def emit(reader: Reader, target: Part, value: Lazy) -> None:
+    """The statement that computes an expression and puts it into an array."""
+    if rolls.are_in(value):
+        rolls.store(reader, target, value)
+        return
     if isinstance(target.holder, ArrayKind):
         reader.stored.add(target.holder.slot)
     if not 1 <= len(target.axes) <= MAP_AXES:
@@ -365,6 +372,7 @@ def _collect(one: Lazy, leaves: dict[Part | Converted, int], order: list[Lazy]) 
         if isinstance(each, Lazy):
             _collect(each, leaves, order)
         else:
+            assert not isinstance(each, Rolled)
             leaves.setdefault(each, len(leaves))
     if one not in order:
         order.append(one)
@@ -397,8 +405,9 @@ def computed(reader: Reader, item: ArrayItem) -> Array | Part:
         return item
     keep_orders(reader, item)
     fresh = allocated(reader, item.dtype, item.lengths)
-    _emit(reader, views.part(reader, fresh), item)
-    return fresh
+    whole = views.part(reader, fresh)
+    emit(reader, whole, item)
+    return whole if rolls.is_view(item) else fresh
 
 
 def keep_orders(reader: Reader, item: Lazy) -> None:
@@ -408,12 +417,14 @@ def keep_orders(reader: Reader, item: Lazy) -> None:
     for one in item.inputs:
         if isinstance(one, Lazy):
             keep_orders(reader, one)
-        elif isinstance(one, Part):
-            reader.keep_order(one, is_operand=True)
+        elif isinstance(one, Part | Rolled):
+            reader.keep_order(one if isinstance(one, Part) else one.of, is_operand=True)
 
 
 def is_turned(item: Lazy) -> bool:
     """Whether an expression is one of matrices and numbers, of which a matrix has its axes in reverse order."""
+    if rolls.are_in(item):
+        return False
     parts: dict[Part | Converted, int] = {}
     _collect(item, parts, [])
     matrices = [one for one in parts if isinstance(one, Part)]

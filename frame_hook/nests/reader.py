@@ -36,6 +36,7 @@ from ufuse.frame_hook.nests import (
     lists,
     made_dicts,
     object_lists,
+    rolls,
     unrolling,
     views,
 )
@@ -759,6 +760,8 @@ class Reader(Holders):
         name = self.own.names[slot]
         if isinstance(self.kinds.get(slot), NumberKind):
             raise NotNativeError(f"{name} is replaced by an array")
+        if isinstance(item, Lazy) and rolls.is_view(item):
+            item = elementwise.computed(self, item)
         if slot in self.changed and isinstance(item, Array | Part):
             item = self._given_back(slot, item)
         self.memory.overwritten = slot, item

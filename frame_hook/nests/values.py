@@ -381,12 +381,35 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Rolled:
+    """A view whose elements are moved along an axis by so many places, from 0 up to its length.
+
+    `is_view`: the array that it becomes by itself is a view of a new one.
+    """
+
+    of: Part
+    axis: int
+    places: Value
+    is_view: bool
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of its elements."""
+        return self.of.dtype
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        """Its shape."""
+        return self.of.lengths
+
+
+@dataclass(frozen=True, slots=True)
 class Lazy:
     """An elementwise operation that is computed where its result is used, as `Step` of `graph/nest.py` has it."""
 
     name: str
     dtypes: tuple[np.dtype, ...]
-    inputs: tuple[Part | Lazy | Converted, ...]
+    inputs: tuple[Part | Lazy | Rolled | Converted, ...]
     lengths: tuple[Length, ...]
 
     @property

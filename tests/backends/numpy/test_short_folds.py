@@ -1,7 +1,7 @@
 """Rows of a few elements are folded in C: with NumPy's bits and warnings, whatever the numbers are."""
 
 # Functions under test are written as users write them.
-# ruff: noqa: ANN001, ANN201, ANN202
+# ruff: noqa: ANN001, ANN201
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations

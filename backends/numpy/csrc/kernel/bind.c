@@ -48,6 +48,15 @@ read_operand(Binding *binding, int i)
     PyObject *argument = binding->arguments[i];
     Walk *walk = &run->walks[i];
     run->readings[i] = READ_LINEAR;
+    const Roll *roll = kernel->value[i].roll;
+    if (roll != NULL) {
+        PyArrayObject *array = (PyArrayObject *)argument;
+        walk_array(walk, &binding->space, array, 0);
+        rolled_bind(&run->rolled[run->rolls++], roll, &binding->space, array, walk);
+        run->readings[i] = READ_COPY;
+        run->any_copies = true;
+        return;
+    }
     if (!PyArray_CheckExact(argument)) {
         walk_linear(walk, binding->packed[i], binding->elements, 0);
         return;
@@ -394,6 +403,9 @@ run_bound(Binding *binding, char (*out)[MAX_ITEM])
             is_odd_single(binding->arguments[i])) {
             return RUN_REFUSED;
         }
+        if (kernel->value[i].roll != NULL && !PyArray_CheckExact(binding->arguments[i])) {
+            return RUN_REFUSED;
+        }
         read_operand(binding, i);
     }
     if (kernel->rows) {
@@ -430,6 +442,7 @@ run_with_memory(Binding *binding, PyObject **results, PyObject **flags, PyObject
     Run *run = &binding->run;
     Kernel *kernel = run->kernel;
     Walk walks[kernel->operands + 1], row_walks[kernel->maps_rows ? kernel->operands + 1 : 1];
+    Rolled rolled[kernel->rolled + 1];
     unsigned char readings[kernel->operands + 1], bits[run->plain->segments + 1];
     char *direct[kernel->values + 1];
     npy_intp direct_step[kernel->values + 1];
@@ -444,6 +457,8 @@ run_with_memory(Binding *binding, PyObject **results, PyObject **flags, PyObject
     run->walks = walks;
     run->row_walks = kernel->maps_rows ? row_walks : NULL;
     run->readings = readings;
+    run->rolled = rolled;
+    run->rolls = 0;
     run->bits = bits;
     run->direct = direct;
     run->direct_step = direct_step;

@@ -259,16 +259,17 @@ set_native(Kernel *self, PyObject *segments)
 static PyObject *
 kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"operands", "temporaries", "segments", "results", "rows",
-                            "native",   "cost",        "on_hot",   "hot",     NULL};
-    PyObject *operands, *temporaries, *segments, *results, *native = Py_None, *on_hot = Py_None;
+    static char *names[] = {"operands", "temporaries", "segments", "results", "rows", "native",
+                            "cost",     "on_hot",      "hot",      "rolls",   NULL};
+    PyObject *operands, *temporaries, *segments, *results, *native = Py_None, *on_hot = Py_None,
+                                                           *rolls = NULL;
     int rows = 0;
     double cost = 1.0;
     long long hot = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!|$pOdOL:Kernel", names, &PyTuple_Type,
-                                     &operands, &PyTuple_Type, &temporaries, &PyTuple_Type,
-                                     &segments, &PyTuple_Type, &results, &rows, &native, &cost,
-                                     &on_hot, &hot)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!|$pOdOLO!:Kernel", names,
+                                     &PyTuple_Type, &operands, &PyTuple_Type, &temporaries,
+                                     &PyTuple_Type, &segments, &PyTuple_Type, &results, &rows,
+                                     &native, &cost, &on_hot, &hot, &PyTuple_Type, &rolls)) {
         return NULL;
     }
     Kernel *self = (Kernel *)type->tp_alloc(type, 0);
@@ -279,7 +280,8 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     self->cost = cost;
     self->hot = hot;
     self->on_hot = on_hot == Py_None ? NULL : Py_NewRef(on_hot);
-    if (read_all_values(self, operands, temporaries) < 0 || read_results(self, results) < 0) {
+    if (read_all_values(self, operands, temporaries) < 0 || rolls_read(self, rolls) < 0 ||
+        read_results(self, results) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -322,6 +324,7 @@ kernel_dealloc(Kernel *self)
     plan_release(self->plain);
     for (int i = 0; i < self->values; i++) {
         Py_XDECREF(self->value[i].descr);
+        PyMem_Free(self->value[i].roll);
     }
     PyMem_Free(self->value);
     PyMem_Free(self->result);
@@ -413,8 +416,9 @@ static PyGetSetDef kernel_attributes[] = {
 };
 
 static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, "Kernel(operands, temporaries, segments, results, *, rows=False, native=None, "
-                "cost=1.0, on_hot=None, hot=0)\n--\n\nSegments run over the tiles of a space."},
+    {Py_tp_doc,
+     "Kernel(operands, temporaries, segments, results, *, rows=False, native=None, "
+     "cost=1.0, on_hot=None, hot=0, rolls=())\n--\n\nSegments run over the tiles of a space."},
     {Py_tp_new, kernel_new},
     {Py_tp_traverse, kernel_traverse},
     {Py_tp_clear, kernel_clear},

@@ -48,15 +48,23 @@ typedef struct {
     signed char order[MAX_AXES];
 } Result;
 
+/* How an operand's elements are moved: for each of some axes, by their numbers, how far. */
+typedef struct {
+    int count;
+    int axis[MAX_AXES];
+    npy_intp places[MAX_AXES];
+} Roll;
+
 typedef struct {
     PyArray_Descr *descr;
     npy_intp itemsize;
     bool is_row, is_total;
+    Roll *roll; /* of an operand, or NULL */
 } Value;
 
 typedef struct {
     PyObject_HEAD
-    int operands, values, results;
+    int operands, values, results, rolled;
     bool rows, raises, has_into, maps_rows, depends_on_strides;
     bool position_dependent; /* some plain segment's loop is */
     int totals;
@@ -101,6 +109,24 @@ typedef struct {
     char *whole;
 } Total;
 
+/*
+ * The elements of a rolled operand: element p of each block of so many in a row, in the order of
+ * the walk, is that which lies `back` before it there, and those in front of the block's begin at
+ * its end. Blocks lie in one another, the outermost first.
+ */
+typedef struct {
+    const Walk *walk;
+    int blocks;
+    npy_intp block[MAX_AXES], back[MAX_AXES];
+} Rolled;
+
+/* rolls.c */
+int rolls_read(Kernel *kernel, PyObject *rolls);
+void rolled_bind(Rolled *rolled, const Roll *roll, const Space *space, PyArrayObject *array,
+                 const Walk *walk);
+void rolled_gather(const Rolled *rolled, npy_intp from, npy_intp count, char *to,
+                   npy_intp itemsize);
+
 /* Memory written at the end of each tile from a value's scratch memory. */
 typedef struct {
     int value;
@@ -118,6 +144,8 @@ typedef struct {
     Walk *walks;     /* of operands */
     Walk *row_walks; /* of operands over rows; NULL where no segment needs them */
     unsigned char *readings;
+    Rolled *rolled; /* of the operands that are rolled, in their order */
+    int rolls;
     char **direct;         /* per value: where it goes, or NULL */
     npy_intp *direct_step; /* per value */
     Commit *commits;

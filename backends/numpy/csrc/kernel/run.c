@@ -95,6 +95,7 @@ bind_tile(Tile *tile)
     const Run *run = tile->run;
     const Kernel *kernel = run->kernel;
     char *copies = tile->copies;
+    int rolls = 0;
     tile->any_cut = false;
     for (int v = 0; v < kernel->operands; v++) {
         const Walk *walk = &run->walks[v];
@@ -108,7 +109,12 @@ bind_tile(Tile *tile)
         if (run->readings[v] == READ_COPY) {
             tile->data[v] = copies;
             tile->step[v] = itemsize;
-            walk_gather(walk, tile->from, tile->elements, copies, itemsize);
+            if (kernel->value[v].roll != NULL) {
+                rolled_gather(&run->rolled[rolls++], tile->from, tile->elements, copies, itemsize);
+            }
+            else {
+                walk_gather(walk, tile->from, tile->elements, copies, itemsize);
+            }
             copies += slot_bytes(itemsize, run->widest);
             continue;
         }
@@ -376,7 +382,7 @@ input_walk(const Tile *tile, const Segment *segment, int i, Walk *walk)
     const Run *run = tile->run;
     bool rows = segment->kind == SEGMENT_MAP_ROW;
     int v = segment->values[i];
-    if (v < run->kernel->operands) {
+    if (v < run->kernel->operands && run->kernel->value[v].roll == NULL) {
         *walk = rows ? run->row_walks[v] : run->walks[v];
         return rows ? tile->first : tile->from;
     }
