@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, cast, runtime_checkable
 
 from ufuse.graph.node import Graph
+from ufuse.graph.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """How to compile; every backend takes what it knows of."""
 

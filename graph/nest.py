@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.graph.records import record
+
 F64, F32, I1 = "f64", "f32", "i1"
 I64, I32, I16, I8 = "i64", "i32", "i16", "i8"
 U64, U32, U16, U8 = "u64", "u32", "u16", "u8"
@@ -84,7 +86,7 @@ SIGNATURES: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
 # fmt: on
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable:
     """What instructions read and write by name; of one type for ever."""
 
@@ -92,7 +94,7 @@ class Variable:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """The result of one instruction."""
 
@@ -129,7 +131,7 @@ MAP_AXES = 6  # at most
 TABLE_AXES = 2  # of a list of lists
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class View:
     """A part of an array that an array statement reads or writes.
 
@@ -155,7 +157,7 @@ class View:
         return f"#{self.array}[{' '.join(axes)}]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scalar:
     """A number as an operand of an array statement, converted to a dtype as C converts it; it takes one input."""
 
@@ -165,7 +167,7 @@ class Scalar:
         return self.dtype.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Step:
     """One elementwise operation.
 
@@ -183,7 +185,7 @@ class Step:
         return f"{self.name}.{'/'.join(dtypes)}({' '.join(map(str, self.inputs))})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Map:
     """Elementwise work over a space of 1 to MAP_AXES axes. Everything is read before anything is written.
 
@@ -201,7 +203,7 @@ class Map:
         return f"{self.target} = {'; '.join(map(str, self.steps))} of {operands} over {self.ndim}-d"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Instruction:
     """One step. Beside the ops of SIGNATURES there are some more.
 
@@ -256,7 +258,7 @@ class Instruction:
     is_dense: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class End:
     """How a block ends: `jump` (one target), `branch` (a condition; targets then and else), `leave` or `doubt`.
 
@@ -269,7 +271,7 @@ class End:
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Block:
     """Instructions that run one after another."""
 
@@ -278,7 +280,7 @@ class Block:
     end: End
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArraySlot:
     """An array that the nest is given; or, among `Nest.temporaries`, memory of its own.
 
@@ -327,7 +329,7 @@ class ArraySlot:
     is_apart: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumberSlot:
     """A number that the nest is given, and gives back where it is changed.
 
@@ -343,7 +345,7 @@ class NumberSlot:
     is_given: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Column:
     """What a list gets in a temporary: numbers of a kind of KINDS, Python's or NumPy's."""
 
@@ -352,7 +354,7 @@ class Column:
     is_numpy: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListSlot:
     """A list that the nest appends numbers to: those of its column; or tuples, with a number of each column.
 
@@ -365,7 +367,7 @@ class ListSlot:
     is_read: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RangeSlot:
     """An iterator of the outermost loop: the variables `name.next`, `name.step` and `name.left`.
 
@@ -379,7 +381,7 @@ class RangeSlot:
     kind: str = "range"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResultSlot:
     """What a nest of a whole call gives; no object comes for it.
 
@@ -409,7 +411,7 @@ class ResultSlot:
         return self.kinds in (("array",), ("view",))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GeneratorSlot:
     """A Generator or RandomState of NumPy's, or a `random.Random` of Python's, from which instructions draw."""
 
@@ -417,14 +419,14 @@ class GeneratorSlot:
     is_python: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObjectSlot:
     """An object that is no item of a list of objects."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemberSlot:
     """A local that is an item of a list of objects, the slot of the name `owner`; the variable has its index.
 

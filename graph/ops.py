@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import numpy as np
+
+from ufuse.graph.records import record
 
 
 class Kind(Enum):
@@ -30,7 +31,7 @@ class Kind(Enum):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Op:
     """A row of the table. `ufunc` gives dtypes and the defining computation where there is one."""
 

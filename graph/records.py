@@ -13,8 +13,8 @@ Kind = TypeVar("Kind")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(kind: type[Kind]) -> type[Kind]:
-    """A class of values that are equal where their fields are."""
-    return dataclass(slots=True, unsafe_hash=True)(kind)
+    """A class of values that are equal where their fields are; they may have a hash of their own."""
+    return dataclass(slots=True, unsafe_hash="__hash__" not in vars(kind))(kind)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))

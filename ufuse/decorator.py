@@ -10,7 +10,7 @@ import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -29,6 +29,7 @@ from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.nests.entry import NestMaker
 from ufuse.frame_hook.session import Session
 from ufuse.graph.node import Graph
+from ufuse.graph.records import individual
 from ufuse.libraries import should_trace
 from ufuse.settings import Settings
 from ufuse.spec import Spec
@@ -114,7 +115,7 @@ CUPY = "cupy"
 PLAIN = frozenset({bool, types.NoneType})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@individual
 class Options:
     """The arguments of `compile`, checked, and as they were given."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,6 +19,7 @@ from ufuse.checking import why_different
 from ufuse.compiled import CompiledFunction
 from ufuse.decorator import compile as compile_function
 from ufuse.errors import UfuseError
+from ufuse.graph.records import record
 
 Array = np.ndarray[Any, Any]
 PICTURE = "ufuse-demo-denoised.png"
@@ -27,7 +27,7 @@ SECONDS_EACH = 4.0
 MOST_ROUNDS = 60
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """A row of the table before it has run."""
 
@@ -37,7 +37,7 @@ class Program:
     inner: int = 1  # calls in one measurement
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """A row of the table; times in milliseconds a call."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from ufuse.errors import SettingError
+from ufuse.graph.records import record
 from ufuse.log import TOPICS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """The `UFUSE_…` variables.
 

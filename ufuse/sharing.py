@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from ufuse.compiled import CompiledFunction
 from ufuse.frame_hook.code.by_code import ByCode
 from ufuse.frame_hook.session import Session
+from ufuse.graph.records import individual
 
 MOST_KEPT = 8  # sessions of one code object that outlive the functions that share them
 ROOM = 64  # sessions that may be kept of modules that are imported no longer
@@ -22,7 +23,7 @@ ROOM = 64  # sessions that may be kept of modules that are imported no longer
 Options = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@individual
 class Shared:
     """A session for functions that run in one namespace and are compiled with equal options: its cache says which.
 

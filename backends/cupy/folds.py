@@ -8,7 +8,7 @@ row are folded by shuffles, and so are its warps. Single precision is summed in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, c_order
 
 # What two values give. Of a NaN and a number `maximum` and `minimum` give the NaN.
@@ -41,7 +42,7 @@ KINDS = ("reduce", "total")
 AGAIN = 2  # groups that a thread has under way of a row that is read again
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowForm:
     """How a kernel walks over rows.
 

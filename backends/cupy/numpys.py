@@ -6,7 +6,6 @@ IEEE's operations, comparisons, casts and what is done bit by bit have NumPy's b
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import cupy
@@ -28,6 +27,7 @@ from ufuse.graph import ops, passes
 from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, c_order
 from ufuse.graph.typing.infer import CannotInfer
 
@@ -94,7 +94,7 @@ RULES = Rules(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SentPlan:
     """A plan for a device, and what it is sent and gives back."""
 

@@ -7,7 +7,6 @@ scalars that are computed become 0-d arrays. Arguments are copies there, so what
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind, Op
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, NothingType, NumberType, Type, c_order
 from ufuse.graph.typing.infer import (
     CannotInfer,
@@ -61,7 +61,7 @@ class StaysOnHost(Exception):  # noqa: N818  the reason for which a graph is com
     """An operation has no counterpart on the device."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sent:
     """A graph of NumPy's arrays, and what a device computes of it.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import cupy
@@ -24,6 +23,7 @@ from ufuse.backends.cupy.contraction import (
 from ufuse.backends.planning.kernels import KernelPlan, Operand, Segment
 from ufuse.backends.planning.loops import Loop
 from ufuse.graph.node import Node
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType
 from ufuse.graph.typing.infer import operand_of
 from ufuse.graph.typing.library import Routine
@@ -33,7 +33,7 @@ from ufuse.graph.typing.library import cupy as library
 VARYING, FAR, TURNED = -1, -2, -3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Form:
     """How a kernel walks: over `axes` axes, or (0) elements that lie alike in all arrays; `wide`: 64-bit indices.
 
@@ -47,7 +47,7 @@ class Form:
     columns: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Dialect:
     """What the kernels of a program are written in: which text an operation's loop has, and the compiler's options."""
 

@@ -8,7 +8,7 @@ element of one result, and halves of the block are folded until one element for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ufuse.backends.cupy.tiles import SpreadWriter, tile_of
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, c_order
 from ufuse.graph.typing.infer import CannotInfer
 from ufuse.graph.typing.library import Folding
@@ -26,7 +27,7 @@ THREADS = 512  # of a block, as CuPy has them
 MOST = 8  # elements that a thread reads at once: there are few threads
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TreeForm:
     """How a kernel walks: `walk` over what is folded, slowest, and the results; `long`: more than 2**31 for one."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import attrgetter, methodcaller
 from typing import Any
 
@@ -15,12 +14,13 @@ from ufuse.graph import ops
 from ufuse.graph.memory.accesses import Access, Memory
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import record
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType, Span
 from ufuse.graph.typing.infer import view_through
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ViewCalls:
     """The library's functions that make views, each of an array and of axes or a shape."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.loops import Fold, Gather, Loop, Roll
 from ufuse.backends.planning.steps import Plan
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import record
 
 Call = Callable[[Draft, Node], int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rules:
     """A backend's own rules.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from types import CodeType, MethodDescriptorType
 from typing import Any
 
@@ -37,6 +36,7 @@ from ufuse.frame_hook.trace.symbols import (
     Unread,
 )
 from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType
 
 CLOCKED = 8  # root instructions between looks at the clock
@@ -170,7 +170,7 @@ Registers = tuple[Register, ...]
 NumberOf = Callable[[Register], int]  # see `Recipe.number`
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Return:
     """The frame returns what is in a register."""
 
@@ -181,7 +181,7 @@ class Return:
         return "return", number(self.result)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Resume:
     """The frame goes on at a position, with registers for every slot; `contents`: see `known_contents`."""
 
@@ -195,7 +195,7 @@ class Resume:
         return "resume", self.position, slots, handled_slot(code, self.position), self.contents
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Choose:
     """The frame goes on in one of two ways, by the truth of what is in a register."""
 

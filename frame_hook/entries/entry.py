@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ufuse.frame_hook import _hook
@@ -19,12 +19,13 @@ from ufuse.graph import ops, size
 from ufuse.graph.nest import Nest
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, NumberType, Span, Type
 
 IDLE_KINDS = frozenset({Kind.INPUT, Kind.CONST, Kind.SIZE})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Specialisation:
     """What Python keeps of an entry: for diagnostics, and to say why it was not taken."""
 

@@ -14,6 +14,7 @@ from ufuse.frame_hook.code.places import in_words, short_file
 from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.learned import Retrace, retraced
 from ufuse.frame_hook.trace.reasons import Break
+from ufuse.graph.records import record
 from ufuse.graph.text import to_text
 
 __builtins__ = KEPT
@@ -58,7 +59,7 @@ class Stats:
     compile_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decision:
     """What timing has found.
 

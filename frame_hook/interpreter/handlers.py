@@ -15,19 +15,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from ufuse.frame_hook.interpreter.outcomes import Choice, Jump, Returned, Yielded
 from ufuse.frame_hook.interpreter.tables import Table
 from ufuse.frame_hook.trace.symbols import Symbol
+from ufuse.graph.records import record
 
 Result = Symbol | tuple[Symbol, ...] | Jump | Choice | Returned | Yielded | None
 Run = TypeVar("Run", bound=Callable[..., Result])
 WORD = re.compile(r"[a-z_]+(?:(?P<times>\*\d*)|\?(?P<bit>\d+))?")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Handler:
     """`run(interpreter, argument, *taken)` does the opcode, and takes `fixed` values or as many as `varying` counts."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ufuse.frame_hook.code import instructions
@@ -31,6 +30,7 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import individual
 from ufuse.graph.text import type_text
 from ufuse.graph.types import ArrayType, NumberType
 
@@ -42,14 +42,14 @@ SETS = frozenset(
 )  # effects of which the last one counts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@individual
 class Chosen:
     """What a branch node chooses, by its place among the results."""
 
     place: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@individual
 class Whole:
     """A container that each side has made, and that is made anew behind the branch."""
 

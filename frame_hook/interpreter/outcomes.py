@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
 from types import CodeType
 from typing import final
 
 from ufuse.frame_hook.trace.symbols import Constant, Instance, Number, Symbol, Tuple
+from ufuse.graph.records import record
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@record
 class Returned:
     """A frame came to its end with this value."""
 
@@ -19,7 +19,7 @@ class Returned:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@record
 class Yielded:
     """A generator's frame gave this value, and waits."""
 
@@ -35,7 +35,7 @@ JUMP = Jump()
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@record
 class Choice:
     """A jump is taken or not by what a number is that the graph computes.
 
@@ -48,7 +48,7 @@ class Choice:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@record
 class Side:
     """Where a frame goes on behind a choice, and whether the condition lies on its stack."""
 
@@ -57,7 +57,7 @@ class Side:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@record
 class Expected:
     """The truth of a jump's condition that a trace takes for granted; where it is another, its entry declines."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +44,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import record
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 COPIED = SAME_ANYWHERE  # each body has its own
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Before:
     """The state of a trace where a branch begins."""
 
@@ -71,7 +71,7 @@ class Before:
     known: dict[int, Any]  # by id: all that can be reached
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Taken:
     """What tracing one side came to: its frame, the nodes of values that are not those from before, its own nodes.
 

@@ -10,7 +10,7 @@ import random
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,7 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.frame_hook.objects.classes import class_member
 from ufuse.graph.nest import DRAWS, F64, I1, I64, Value, View
+from ufuse.graph.records import record
 from ufuse.graph.semantics.nest_reference import bit_generator_of
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 ABSENT = object()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Method:
     """The names of its parameters with their defaults, and what draws for them.
 
@@ -151,7 +152,7 @@ def called(
     return found.draw(_Draw(reader, reader.drawn_from(method), size), *given.values())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Draw:
     reader: Reader
     slot: str  # the generator's

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -40,6 +40,7 @@ from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.nest import ArraySlot, MemberSlot, Nest, NumberSlot
 from ufuse.graph.node import Graph
+from ufuse.graph.records import record
 
 T = TypeVar("T")
 
@@ -94,7 +95,7 @@ def goes_to_loop(
     return instruction.opname == "JUMP_BACKWARD" and begins_loop(code, header, state)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prepared:
     """All of a loop's entry but its code. It holds nothing of the frame's, so it may be kept for a while."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,12 +36,13 @@ from ufuse.graph.nest import (
     Slot,
     View,
 )
+from ufuse.graph.records import record
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Read:
     """A loop that was read: its nest, and the slots of the frame that its slots are; the iterator's comes last.
 

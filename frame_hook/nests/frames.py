@@ -11,6 +11,7 @@ from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.nests.positions import joins
 from ufuse.frame_hook.nests.values import EntryOf, Item, Kind, Listing, NumberKind, RowOf
+from ufuse.graph.records import record
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
 HIDDEN = (RESULT, LOST)
@@ -30,7 +31,7 @@ def handled(code: types.CodeType) -> frozenset[int]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tries:
     """What tries to read a loop have come to.
 
@@ -100,7 +101,7 @@ class Function:
         return f"<{self.prefix}{self.code.co_name}>"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Version:
     """A position in a function, the kinds of the live locals and of the stack, and where its caller goes on."""
 

@@ -10,7 +10,7 @@ import functools
 import math
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +59,7 @@ from ufuse.frame_hook.nests.values import (
     known_truth,
 )
 from ufuse.graph.nest import F64, I1, I64, Value
+from ufuse.graph.records import record
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -71,7 +72,7 @@ NOT_MADE = "making a function with defaults is not compiled yet"
 TAKES_NONE = "a generator is compiled only where sum, any, all, min, max or math.prod goes over it"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Consumer:
     """What takes the items of a generator: what an item is to it, and what it gives at the end.
 

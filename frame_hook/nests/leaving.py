@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import carried, object_lists, views
@@ -22,6 +21,7 @@ from ufuse.frame_hook.nests.values import (
     is_none,
 )
 from ufuse.graph.nest import I1, I64
+from ufuse.graph.records import record
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -30,7 +30,7 @@ MOST_EXITS = 32
 DOUBT = "doubt"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exit:
     """Where the frame goes on when the nest was left in mid-turn, and which of its slots have new values there.
 

@@ -50,6 +50,7 @@ from ufuse.frame_hook.nests.values import (
     kind_of,
 )
 from ufuse.graph.nest import I1, I64, ArraySlot, Column, ListSlot
+from ufuse.graph.records import record
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.outside import Outside
@@ -63,7 +64,7 @@ WORK = frozenset(
 LEAST_WORK = 2  # of a turn of a comprehension
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Growth:
     """What a list gets: numbers, or tuples of numbers."""
 

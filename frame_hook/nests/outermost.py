@@ -6,7 +6,6 @@ iterator in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import length_hint
 from typing import Any
 
@@ -27,6 +26,7 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest import RangeSlot
+from ufuse.graph.records import record
 
 ITERATOR = "turn"  # the variables of the outermost loop's iterator
 RANGE_ITERATOR = type(iter(range(0)))
@@ -36,7 +36,7 @@ MOST_PARTS = 8  # of a zip
 MOST_LEVELS = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outermost:
     """What a turn gives, and the iterators: their slots, and the registers that they are in."""
 

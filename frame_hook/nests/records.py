@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
@@ -15,11 +14,12 @@ from ufuse.frame_hook.nests.choice import why_not_instructions
 from ufuse.frame_hook.nests.positions import loop_positions, while_headers
 from ufuse.frame_hook.nests.refusals import refusal_of, why_not_over
 from ufuse.graph.nest import Nest
+from ufuse.graph.records import record
 
 RANGE = "range_iterator"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoopRecord:
     """A loop, as it ran.
 

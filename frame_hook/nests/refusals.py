@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ufuse.frame_hook.trace.reasons import INSTRUCTIONS
+from ufuse.graph.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refusal:
     """A kind of reasons: what they have in common, what to do about it, and the texts that are of this kind."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests.values import (
     ViewKind,
 )
 from ufuse.graph.nest import ArraySlot, Block, Instruction, Map, Value, View
+from ufuse.graph.records import record
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -34,21 +35,21 @@ Seen = tuple[tuple[bool, int], ...]
 Axes = tuple[tuple[int | None, int, bool, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Made:
     prefix: str  # of the function
     position: int  # and of the instruction in it that makes it
     ordinal: int  # among those that the instruction makes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Array(_Made):
     dtype: np.dtype
     seen: Seen
     items: NumberKind | None  # of a list: what its items are
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _View(_Made):
     holder: Holder
     axes: Axes

@@ -11,6 +11,7 @@ import numpy as np
 
 from ufuse.frame_hook.trace.symbols import Source, Symbol
 from ufuse.graph.nest import INTEGERS, KINDS, MAP_AXES, REALS, Value
+from ufuse.graph.records import individual, record
 
 
 class NotNativeError(Exception):
@@ -33,7 +34,7 @@ class EitherError(Exception):
     """What is read depends on whether a number is NumPy's, which is not known."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumberKind:
     """The type of a number. `kind` is one of `graph.nest.NUMBERS`; `numpy`: whether it is a scalar of NumPy."""
 
@@ -76,21 +77,21 @@ class EitherKind(NumberKind):
         return f"EitherKind({self.kind!r})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ArrayKind:
     """An array of the frame, by the slot that holds it."""
 
     slot: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TemporaryKind:
     """An array that the nest makes, by its number among them."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ColumnKind:
     """A further column of a list that grows by tuples, by the slot that holds the list."""
 
@@ -101,7 +102,7 @@ class ColumnKind:
 Holder = ArrayKind | TemporaryKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PartKind:
     """The part of an array that some leading indices leave, which lie in variables."""
 
@@ -109,7 +110,7 @@ class PartKind:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ViewKind:
     """A view that variables are bound to, by its number; where it begins and how long it is lie in variables.
 
@@ -121,7 +122,7 @@ class ViewKind:
     axes: tuple[tuple[int | None, int, bool, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ItemsKind:
     """A tuple, by the kinds of its items; `register` as of `Items`."""
 
@@ -129,12 +130,12 @@ class ItemsKind:
     register: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RangeKind:
     """A range, in three variables."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstantKind:
     """An object known while reading; numbers that are equal may be of other types, or other zeros."""
 
@@ -142,7 +143,7 @@ class ConstantKind:
     item: Known = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TurnConstant(ConstantKind):
     """A number that the turn of an unrolled loop has given a local; it lies in the local's variable, too."""
 
@@ -152,7 +153,7 @@ class TurnConstant(ConstantKind):
 Listing = tuple[str, ArrayKind]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Number:
     """A number that is computed; where its type is an `EitherKind`, `tag` says whether it is NumPy's.
 
@@ -172,14 +173,14 @@ class Number:
             raise EitherError
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewKind:
     """A number on a stack that nothing else has, see `identity.py`."""
 
     of: NumberKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Complex:
     """A complex number that is computed, by its parts, which are floats."""
 
@@ -188,14 +189,14 @@ class Complex:
     imag: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """An object known while reading: a constant of the code, or a guarded global."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Array:
     """An array (`indices` is empty), or the part of it that some leading indices leave."""
 
@@ -203,7 +204,7 @@ class Array:
     indices: tuple[Value, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Numbers:
     """A list or tuple from outside of the loop whose items are numbers of one type, as an array of them."""
 
@@ -211,7 +212,7 @@ class Numbers:
     type: NumberKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Table:
     """A list or tuple from outside of the loop of lists or tuples of numbers of one type, as an array of them."""
 
@@ -219,7 +220,7 @@ class Table:
     type: NumberKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """One of the lists in a table."""
 
@@ -228,7 +229,7 @@ class Row:
     index: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowKind:
     """The same, whose index lies in a variable."""
 
@@ -236,14 +237,14 @@ class RowKind:
     type: NumberKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Objects:
     """A list or tuple from outside of the loop of objects of one class, as an array that has only a length."""
 
     holder: ArrayKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Member:
     """One of these objects."""
 
@@ -251,40 +252,40 @@ class Member:
     index: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MemberKind:
     """The same, whose index lies in a variable."""
 
     holder: ArrayKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Text:
     """A str from outside of the loop, as an array of its characters, or as a constant."""
 
     holder: ArrayKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Character:
     """A character of a text, by its number."""
 
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CharacterKind:
     """The same, whose number lies in a variable."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OtherList:
     """A list from outside of the loop that had no numbers of one type when it was seen: it may get some."""
 
     holder: ArrayKind
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@individual
 class Thing:
     """An object from outside of the frame, or a variable of it, whose attributes are constants or arrays."""
 
@@ -292,21 +293,21 @@ class Thing:
     value: Any
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@individual
 class Entries:
     """A dict from outside of the loop, whose keys are known, with what was found under each."""
 
     found: dict[Any, Symbol]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EntriesView:
     """Keys, values or both of such a dict, to be gone over."""
 
     members: Items
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)  # mypy takes the function of a record for a method
 class Bound:
     """A method of an object, which is a function of its class."""
 
@@ -314,7 +315,7 @@ class Bound:
     owner: Thing | Member | Generator
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)  # mypy takes the function of a record for a method
 class BoundKind:
     """A method of an object in a list, whose index lies in a variable."""
 
@@ -322,7 +323,7 @@ class BoundKind:
     owner: MemberKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Generator:
     """A generator of random numbers, NumPy's or Python's, by the register that it lies in."""
 
@@ -331,7 +332,7 @@ class Generator:
     source: Source = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Generating:
     """A method of a generator."""
 
@@ -339,7 +340,7 @@ class Generating:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Length:
     """The length of an axis; one that is known to be 1 fits any other. `seen`: the least that it was seen to be."""
 
@@ -348,7 +349,7 @@ class Length:
     seen: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """An axis of a view: that of the array which it walks (None: a new one), and by which step.
 
@@ -361,7 +362,7 @@ class Axis:
     computed: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """A view: for each axis of the array where it begins there, and its own axes.
 
@@ -380,7 +381,7 @@ class Part:
         return tuple(one.length for one in self.axes)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rolled:
     """A view whose elements are moved along an axis by so many places, from 0 up to its length.
 
@@ -403,7 +404,7 @@ class Rolled:
         return self.of.lengths
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lazy:
     """An elementwise operation that is computed where its result is used, as `Step` of `graph/nest.py` has it."""
 
@@ -418,7 +419,7 @@ class Lazy:
         return self.dtypes[-1]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Converted:
     """A number as an operand of an elementwise operation, converted to a dtype."""
 
@@ -426,7 +427,7 @@ class Converted:
     dtype: np.dtype
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SliceOf:
     """A slice; its parts are ints or None."""
 
@@ -435,7 +436,7 @@ class SliceOf:
     step: Item
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Method:
     """A method of an array, a complex number, a list, a dict or a character, to be called."""
 
@@ -457,7 +458,7 @@ class Method:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MethodKind:
     """A method of what lies in variables."""
 
@@ -465,7 +466,7 @@ class MethodKind:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Items:
     """A tuple; of one from outside of the loop the register that it lies in."""
 
@@ -473,7 +474,7 @@ class Items:
     register: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Listed:
     """A list that an expression makes, of which an array is made at once. `site`: where, as it may get items."""
 
@@ -481,7 +482,7 @@ class Listed:
     site: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListedKind:
     """The same, by the kinds of its items."""
 
@@ -489,7 +490,7 @@ class ListedKind:
     site: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MadeList:
     """A list that the nest makes and appends numbers to, as a temporary of them.
 
@@ -504,7 +505,7 @@ class MadeList:
     is_row: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RowOf:
     """A row that a list gets: the kind of a number in it, and how long it is, where that is known while reading."""
 
@@ -513,7 +514,7 @@ class RowOf:
     has_tuples: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MadeRows:
     """A list of rows of numbers that the nest makes: `flat` has the numbers of all; `width` as of `RowOf`."""
 
@@ -522,7 +523,7 @@ class MadeRows:
     has_tuples: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EntryOf:
     """What a dict or a set gets: the kind of a key, and of what that leads to; None: nothing, it is a set.
 
@@ -535,7 +536,7 @@ class EntryOf:
     is_pair: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewDict:
     """A dict or set that the nest makes, in which nothing is; `site`: where it is made.
 
@@ -547,7 +548,7 @@ class NewDict:
     is_set: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MadeDict:
     """A dict or set of whole numbers as keys that the nest makes, as temporaries; of a set there are no `values`.
 
@@ -564,7 +565,7 @@ class MadeDict:
     factory: NumberKind | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DictView:
     """`keys`, `values` or `items` of such a dict, to be gone over."""
 
@@ -572,7 +573,7 @@ class DictView:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RangeOf:
     """A range that the loop makes."""
 
@@ -581,7 +582,7 @@ class RangeOf:
     step: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListPart:
     """A slice of a list, to be gone over: where it begins and how long it is."""
 
@@ -590,7 +591,7 @@ class ListPart:
     count: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnumerateOf:
     """`enumerate(iterable, start)`."""
 
@@ -598,28 +599,28 @@ class EnumerateOf:
     start: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ZipOf:
     """`zip(*items)`."""
 
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PairsOf:
     """`itertools.pairwise(sequence)`."""
 
     sequence: Item
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReversedOf:
     """`reversed(sequence)`."""
 
     sequence: Item
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GridOf:
     """What goes over several axes, the last of which turns first: ranges, tuples of numbers, and lists that are copies.
 
@@ -631,12 +632,12 @@ class GridOf:
     gives_places: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Whole:
     """Of a range: a turn gives an int."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Elements:
     """Of the part of an array that some leading indices leave, which lie in variables."""
 
@@ -644,35 +645,35 @@ class Elements:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rows:
     """Of a list of tuples that the nest makes."""
 
     of: MadeRows
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Viewed:
     """Of a view of one axis, which lies in variables."""
 
     view: ViewKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Members:
     """Of a tuple, which lies in variables."""
 
     items: Kind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Together:
     """Of several, each by the name of its variables: a turn gives a tuple."""
 
     parts: tuple[tuple[str, TurnKind], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pairs:
     """Of one: a turn gives the item of the turn before, which lies in variables, and the next one."""
 
@@ -680,7 +681,7 @@ class Pairs:
     last: Kind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mapped:
     """Of several, as `Together`: a turn gives what a function gives for these."""
 
@@ -688,7 +689,7 @@ class Mapped:
     of: Together
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unrolled:
     """Of a few known members: each turn is read for itself, and `place` says which one is next."""
 
@@ -696,7 +697,7 @@ class Unrolled:
     place: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stepped:
     """Of an axis that is a range: where that begins, and its step; None where they lie in variables."""
 
@@ -704,7 +705,7 @@ class Stepped:
     step: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Grid:
     """Of several axes, as `GridOf` says; `indices` lead to the part of an array, and lie in variables, as a view does.
 
@@ -734,7 +735,7 @@ TurnKind = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Turning:
     """The iterator of an inner loop, in variables whose names begin with `name`; see `iterating.py`."""
 
@@ -742,19 +743,19 @@ class Turning:
     kind: TurnKind
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Empty:
     """The NULL of a call sequence."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CellOf:
     """The cell of a variable that an inner function uses, by the variable's slot."""
 
     slot: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MadeFunction:
     """A function that is made in the loop; the cells of its free variables, and the `frames.Function` they are of."""
 
@@ -763,7 +764,7 @@ class MadeFunction:
     maker: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MapOf:
     """`map(function, *items)`."""
 
@@ -771,7 +772,7 @@ class MapOf:
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lazily:
     """What `filter` or `itertools.accumulate` gives, of which a list is made at once."""
 
@@ -779,7 +780,7 @@ class Lazily:
     arguments: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Vectorized:
     """What `np.vectorize` gives for a function; `kind`: the dtype of its results, where that is given."""
 
@@ -787,7 +788,7 @@ class Vectorized:
     kind: np.dtype | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Generated:
     """A generator that has not begun, and what it goes over."""
 

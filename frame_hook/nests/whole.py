@@ -10,7 +10,7 @@ import inspect
 import itertools
 import types
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,7 @@ from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.nest import I64, ArraySlot, ListSlot, RangeSlot, ResultSlot, Slot
 from ufuse.graph.node import Graph
+from ufuse.graph.records import record
 
 MOST_TRIES = 3  # to read a function, for other types
 CALLS = 4000  # until it is: reading and compiling take some tens of milliseconds
@@ -88,14 +89,14 @@ ARRAY, VIEW = "array", "view"
 MOST_KINDS = 4  # of a number, by the way that the call takes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Given:
     """The very object that an argument is."""
 
     slot: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placed:
     """A number or an array, by its place among the results."""
 
@@ -312,7 +313,7 @@ def _make(
             cache.whole_call_after = MORE_CALLS
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Made:
     """What was made at once."""
 

@@ -7,7 +7,6 @@ elements is faster as a graph. A nest takes 5 to 50 ms to make: it is tried wher
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests import calls, whole
 from ufuse.frame_hook.nests.choice import names_of
+from ufuse.graph.records import record
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.entries.learned import CodeRecord
@@ -32,7 +32,7 @@ PLAIN = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Before:
     """What calls of an order of magnitude took, by a trial, before they were tried as machine code."""
 

@@ -8,7 +8,6 @@ is replaced dies when the graph has run, so nobody may be able to notice when: n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ufuse.frame_hook import _hook
@@ -16,6 +15,7 @@ from ufuse.frame_hook.code.places import shown
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.rows import Row, RowKind
 from ufuse.frame_hook.trace.symbols import AnyArray, Cell, Opaque, Source, Symbol, Unread
+from ufuse.graph.records import record
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.trace.guards import GuardProgram
@@ -25,14 +25,14 @@ ABSENT_KEY: Any = object()  # a key that is known only when the program runs
 ADDING = (list.append, list.insert, list.extend, set.add)  # C functions by which nothing can die
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RegisterOperand:
     """A register of the guard program that an effect is done to."""
 
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObjectOperand:
     """A very object that an effect is done to or with."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import types
 from collections import OrderedDict, deque
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,11 +50,12 @@ from ufuse.frame_hook.trace.symbols import (
     Unread,
 )
 from ufuse.graph.node import Node
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.library import is_device_array, is_device_function
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Varying:
     """What a trace must not specialise on, by the program's name for it, because it changes from call to call.
 

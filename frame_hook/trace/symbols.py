@@ -316,7 +316,7 @@ class ArrayMethod:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Null:
     """The NULL that call sequences push."""
 

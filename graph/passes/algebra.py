@@ -8,7 +8,6 @@ somebody could tell.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.patterns import Apply, Pattern, Variable, matches, named
 from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, Span, Type, c_order
 from ufuse.graph.typing.infer import CannotInfer
 
@@ -31,12 +31,12 @@ def cost(node: Node) -> int:
     return COST.get(node.op.name, COST.get(node.op.kind.value, DEAREST))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Zeros:
     """The result that is all zeros."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """A name, a pattern, and a smaller result of the same type."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ufuse.graph import ops
 from ufuse.graph.node import Node
+from ufuse.graph.records import record
 
 
 class Pattern:
@@ -52,21 +52,21 @@ class Pattern:
         return apply("right_shift", self, other)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Variable(Pattern):
     """Any node; the same node wherever it stands twice."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Number(Pattern):
     """A constant of this value, of any type."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Apply(Pattern):
     """A node of this op."""
 

@@ -6,19 +6,19 @@ Integer arithmetic is exact modulo 2^n and raises no flag, so the order of the p
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.rewrite import Builder
+from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType
 from ufuse.graph.typing.infer import CannotInfer
 
 FEWEST = 4  # products for which squaring needs fewer
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chain:
     """`length` products with `matrix` on one side, begun from `start`; `inner` are those before the last."""
 

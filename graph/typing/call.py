@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ufuse.graph.records import record
 from ufuse.graph.size import Size, symbol
 from ufuse.graph.types import ArrayType, NumberType, Type
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand
 from ufuse.graph.typing.shapes import Shape, same
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sequenced:
     """An argument that is a tuple or list of operands."""
 
@@ -26,7 +27,7 @@ Argument = Operand | Sequenced
 BY_NAME = 1 << 16  # the place of an argument that has only a name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """A call's arguments, matched to the operands."""
 
@@ -118,7 +119,7 @@ Shapes = Shape | list[Shape]  # a list: one for each of several results
 ShapeRule = Callable[[Call], Shapes]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """A row: how the shape follows, and what the samples of the arguments are filled with."""
 

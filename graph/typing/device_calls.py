@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.records import record
 from ufuse.graph.size import symbol
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type, c_order
 from ufuse.graph.typing.call import Argument, Sequenced, shape_of
@@ -58,7 +59,7 @@ PYTHONS = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
 EVERY, NUMBERS, REAL, INEXACT = "?bBhHiIlLfdFD", "bBhHiIlLfdFD", "bBhHiIlLfd", "fdFD"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     """A function whose result is as NumPy's.
 

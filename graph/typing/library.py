@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -72,7 +71,7 @@ class Routine:
     preamble: str  # what stands in front of a kernel with this text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Folding:
     """A reduction of CuPy's in CUDA C++.
 

@@ -6,7 +6,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -20,6 +20,7 @@ from ufuse.frame_hook.entries.journal import Decision, duration
 from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.nests.records import LoopRecord
 from ufuse.frame_hook.trace.reasons import Break
+from ufuse.graph.records import record
 from ufuse.graph.text.nest_drawing import nest_to_svg
 
 MANY = 20  # turns for each that is left to plain Python, at least: else that is worth a hint
@@ -30,7 +31,7 @@ WHOLE = (
 ITERATION = re.compile(r"(the next item of|iterating over) .* is not captured yet")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Report:
     """What `explain` found; a Python prompt shows it, and a notebook; print it, or save it.
 

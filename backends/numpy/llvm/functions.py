@@ -13,16 +13,16 @@ compilation takes about two milliseconds, and no pass can trade a bit or a float
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from ufuse.backends.numpy.llvm.instructions import Body, emit, memory_type
 from ufuse.backends.planning.loops import Loop
+from ufuse.graph.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation:
     """One instruction of a native segment; values are numbered within the segment, inputs first."""
 
@@ -31,7 +31,7 @@ class Operation:
     output: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Native:
     """A native segment: `inputs` are (dtype, one element for all), `outputs` are numbers of values.
 

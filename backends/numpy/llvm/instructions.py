@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ufuse.backends.planning.loops import Loop
+from ufuse.graph.records import record
 
 Emitter = Callable[["Body", Sequence[np.dtype], np.dtype, Sequence[str]], str]
 
@@ -318,7 +318,7 @@ def _castable(sources: Sequence[np.dtype], result: np.dtype) -> bool:
     return not (sources[0].kind == "f" and result.kind in "iu")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """How an operation is written, and for which dtypes."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, number
+from ufuse.graph.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inside:
     """Indices along an axis of an array: `base` and constants from `least` to `most`."""
 
@@ -18,7 +17,7 @@ class Inside:
     most: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fits:
     """What is tested in front of a loop: the attribute of the instruction `fits`, which gives whether all holds.
 
@@ -52,7 +51,7 @@ class Fits:
         return found.pop() if len(found) == 1 else None if found else False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Holds:
     """What is tested in front of a loop around others: the attribute of the instruction `holds`.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +24,7 @@ from ufuse.graph.nest import (
     Value,
     View,
 )
+from ufuse.graph.records import record
 
 NUMBER_OPS = {op for op, _ in SIGNATURES} | set("const get set select call dim doubt_if".split())
 # What a turn may consist of beside these, where none of NumPy's loops needs the lock of the interpreter.
@@ -32,7 +32,7 @@ ARRAY_OPS = set("load store alloc map fold reduce dot matmul".split())
 FREE_DTYPES = {np.dtype(bool), np.dtype(np.float32), np.dtype(np.float64)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OwnPart:
     """What each turn has of an array that is written: along an axis the place of an iterator, and `more`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from ufuse.backends.numpy.llvm.nest_flow import Flow
@@ -19,12 +18,13 @@ from ufuse.backends.numpy.llvm.polynomials import (
     total,
 )
 from ufuse.graph.nest import I64, TURNS, Block, Instruction, Nest, RangeSlot, Value
+from ufuse.graph.records import record
 
 Known = dict[str, Polynomial | None]  # of variables that change; None where it is no polynomial
 SMALL = 1 << 30  # steps are less, and more than this below zero
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Turns:
     """The turns that pass the test in a block: at most `count`; `counted` are variables that only count them.
 

@@ -7,7 +7,7 @@ What does the work is a strided loop for the innermost axis, machine code of its
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -34,6 +34,7 @@ from ufuse.graph.nest import (
     Value,
     View,
 )
+from ufuse.graph.records import record
 
 SCRATCHES = 1  # memories of a nest behind its temporaries'
 WORDS = 2 + MAP_AXES  # of a NestMemory
@@ -70,7 +71,7 @@ def loop_of(step: Step) -> Loop:
     return Loop("ufunc", step.name, step.dtypes, op.ufunc)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Segment:
     """Steps that one function does, with the numbers of the values that it takes and gives."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ufuse.backends.numpy.llvm.nest_independence import Turn
 from ufuse.graph.nest import Nest, RangeSlot
+from ufuse.graph.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WrittenRows:
     """What a turn may write of an array: along an axis from the place of an iterator and `least` to it and `most`.
 

@@ -7,7 +7,7 @@ over a grid. In front of such a loop stands `share`: whether C has done all of i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_independence import (
@@ -34,13 +34,14 @@ from ufuse.graph.nest import (
     Value,
     Variable,
 )
+from ufuse.graph.records import record
 
 LEFT, NEXT, STEP = ".left", ".next", ".step"
 OPS = (NUMBER_OPS | ARRAY_OPS) - {"alloc"}
 KIND_OF = {type_: kind for kind, type_ in KINDS.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Share:
     """What goes into the nest of a loop, and what comes out; the instruction `share` has it.
 
@@ -54,7 +55,7 @@ class Share:
     left: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SharedLoop:
     """A loop as a nest of its own. `step`: that of its first iterator, where it is known."""
 

@@ -16,7 +16,6 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -28,6 +27,7 @@ import numpy as np
 from ufuse.backends import planning
 from ufuse.backends.numpy import _tiles
 from ufuse.graph import ops
+from ufuse.graph.records import record
 
 MOST_BYTES = 256 << 20
 LEFT = 0.9  # of MOST_BYTES, once files were removed
@@ -47,7 +47,7 @@ LLVMLITE = None if _llvmlite is None else _llvmlite.origin
 _log = logging.getLogger("ufuse.kernels")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kept:
     """Object code, the name of its function, and the keys of what has functions that it calls."""
 
@@ -56,7 +56,7 @@ class Kept:
     needs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Info:
     """What a cache holds."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ufuse.backends.numpy.llvm.functions import Native, Operation
 from ufuse.backends.numpy.llvm.instructions import why_not_native
 from ufuse.backends.planning.kernels import KernelPlan, Segment
+from ufuse.graph.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NativeSegment:
     """A native function with the kernel's values that it takes and gives."""
 
