@@ -50,6 +50,7 @@ def small_total(
     start: bytes | None,
     is_array: bool,
     axis: int,
+    kept: int,
     /,
 ) -> Callable[..., Any]: ...
 def native_loop(address: int, owner: object, n_inputs: int, n_outputs: int, /) -> Loop: ...

@@ -114,7 +114,7 @@ def _loop(ufunc: np.ufunc, dtype: np.dtype) -> Any:
 
 
 def total(node: Node, given: tuple[Any, ...]) -> Function | None:
-    """A reduction of an array in C order, of all elements or, of two axes, along one.
+    """A reduction of an array in C order, of all elements, along the first axes or along the last one.
 
     `given` are the other arguments of `reduce`.
     """
@@ -134,18 +134,27 @@ def total(node: Node, given: tuple[Any, ...]) -> Function | None:
     axes = folded_axes(node.attributes.get("axis"), source.ndim)
     if len(axes) == source.ndim:
         return total_of(ufunc, source.dtype, given, not type_.scalar)
-    if source.ndim == 2 and len(axes) == 1:
-        return total_of(ufunc, source.dtype, given, type_.ndim == 2, *axes)
-    return None
+    kept, keeps = source.ndim - len(axes), type_.ndim == source.ndim
+    if axes == set(range(len(axes))):
+        return total_of(ufunc, source.dtype, given, keeps, 0, kept)
+    return total_of(ufunc, source.dtype, given, keeps, 1, kept) if axes == {kept} else None
 
 
 def total_of(
-    ufunc: np.ufunc, dtype: np.dtype, given: tuple[Any, ...], is_array: bool, axis: int = -1
+    ufunc: np.ufunc,
+    dtype: np.dtype,
+    given: tuple[Any, ...],
+    is_array: bool,
+    axis: int = -1,
+    kept: int = 0,
 ) -> Function | None:
-    """C's function for arrays of one dtype; `is_array`: folded axes stay, with one element."""
+    """C's function for arrays of one dtype; `is_array`: folded axes stay, with one element.
+
+    `axis` is 0 for the first axes, of which `kept` stay behind, and 1 for the last.
+    """
     loop = _loop(ufunc, dtype)
     if loop is None:
         return None
     name = ufunc.__name__
     start = STARTS[name](dtype).tobytes() if name in STARTS else None
-    return _tiles.small_total(loop, ufunc.reduce, given, start, is_array, axis)
+    return _tiles.small_total(loop, ufunc.reduce, given, start, is_array, axis, kept)

@@ -19,12 +19,15 @@ from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.arrays.warned import line_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import Rule, rule_for
-from ufuse.frame_hook.trace.symbols import Array, Constant, Symbol
+from ufuse.frame_hook.trace.symbols import Array, Constant, List, Symbol, Tuple
+from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops
-from ufuse.graph.types import Span
+from ufuse.graph.types import Span, c_order
 
 NONE = Constant(None)
 FLOAT = np.dtype(float)
+BOOL = np.dtype(bool)
+EXACT = 2**53  # whole numbers up to this are floats
 LARGEST = 1e300  # of tolerances, with which no sum overflows
 
 
@@ -32,9 +35,9 @@ class _OtherError(Exception):
     """The arguments are others than those that are split up into operations."""
 
 
-def _composed(function: Any) -> Callable[[Rule], Rule]:
+def _composed(function: Any, module: str = "numpy") -> Callable[[Rule], Rule]:
     """Register a rule that is given arguments by name; where it raises `_OtherError` the function is called whole."""
-    name, signature = f"numpy.{function.__name__}", inspect.signature(function)
+    name, signature = f"{module}.{function.__name__}", inspect.signature(function)
 
     def register(rule: Rule) -> Rule:
         @rule_for(function)
@@ -118,6 +121,58 @@ def _isclose(interpreter: Interpreter, **given: Symbol) -> Symbol:
 def _allclose(interpreter: Interpreter, **given: Symbol) -> Symbol:
     every = interpreter.call(Constant(np.all), (_is_close(interpreter, given),))
     return scalar(interpreter.trace, "bool", every)
+
+
+# Choices ---------------------------------------------------------------------------------------------------------
+
+
+@_composed(np.select)
+def _select(
+    interpreter: Interpreter,
+    /,
+    condlist: Symbol,
+    choicelist: Symbol,
+    default: Symbol | None = None,
+) -> Symbol:
+    """The first choice whose condition holds: of arrays of one shape in C's order, numbers of Python among them."""
+    trace = interpreter.trace
+    given = [trace.look(one) for one in (condlist, choicelist)]
+    if not all(isinstance(one, List | Tuple) for one in given):
+        raise _OtherError
+    conditions, choices = ([trace.look(each) for each in one.items] for one in given)  # type: ignore[union-attr]
+    choices.append(Constant(0) if default is None else trace.look(default))
+    if not conditions or len(choices) != len(conditions) + 1:
+        raise _OtherError
+    first = conditions[0]
+    arrays_in = [one for one in (*conditions, *choices) if isinstance(one, Array)]
+    if not isinstance(first, Array) or not all(_is_like(trace, one, first) for one in arrays_in):
+        raise _OtherError
+    if any(not isinstance(one, Array) or one.type.dtype != BOOL for one in conditions):
+        raise _OtherError
+    numbers = [_as_float(one) for one in choices]
+    found = numbers.pop()
+    if not any(isinstance(one, Array) for one in choices):
+        raise _OtherError
+    for condition, one in zip(conditions[::-1], numbers[::-1], strict=True):
+        found = interpreter.call(Constant(np.where), (condition, one, found))
+    return found
+
+
+def _is_like(trace: Trace, one: Array, other: Array) -> bool:
+    """Whether an array lies in C's order and has the shape of another one with axes."""
+    shape = other.type.shape
+    is_plain = one.type.order == c_order(len(shape)) and one.type.ndim == len(shape) > 0
+    return is_plain and all(map(trace.sizes.equal, one.type.shape, shape))
+
+
+def _as_float(choice: Symbol) -> Symbol:
+    """An array of float64; or a number that stands for one among these."""
+    if isinstance(choice, Array):
+        return _floats(choice)
+    number = _known(choice, None, int, float)
+    if type(number) is int and abs(number) > EXACT:
+        raise _OtherError
+    return Constant(float(number))
 
 
 # Missing values, means -------------------------------------------------------------------------------------------
@@ -216,6 +271,33 @@ def _inlined(function: Any, first: str) -> None:
         for one in others:
             _known(one, None, int, bool)
         return interpreter.call(implementation, (), given)
+
+
+@_composed(np.linalg.norm, "numpy.linalg")
+def _norm(
+    interpreter: Interpreter,
+    /,
+    x: Symbol,
+    ord: Symbol | None = None,  # noqa: A002 (NumPy's name)
+    axis: Symbol | None = None,
+    keepdims: Symbol | None = None,
+) -> Symbol:
+    """The lengths of vectors along an axis."""
+    trace = interpreter.trace
+    if not isinstance(x, Array) or x.type.dtype.char not in "fd":
+        raise _OtherError
+    place = _known(axis, None, int)
+    if place is None or not -x.type.ndim <= place < x.type.ndim:
+        raise _OtherError
+    if ord is not None and ord not in (NONE, Constant(2)):
+        raise _OtherError
+    given = {"axis": Constant(place), "keepdims": Constant(_known(keepdims, False, bool))}
+    with trace.graph.warned_at(line_of("norm", "multiply")):
+        squares = arrays.elementwise(trace, np.multiply, (x, x))
+    with trace.graph.warned_at(line_of("norm", "reduce")):
+        reduce = interpreter.attribute(Constant(np.add), "reduce")
+        total = interpreter.call(reduce, (squares,), given)
+    return arrays.elementwise(trace, np.sqrt, (total,))
 
 
 _inlined(np.cov, "m")

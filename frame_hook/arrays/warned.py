@@ -31,6 +31,8 @@ CALLS: dict[tuple[str, str], Callable[[], object]] = {
     ("isclose", "subtract"): lambda: np.isclose(1.5e308, (-1.5e308,)),
     ("isclose", "multiply"): lambda: np.isclose(1e-320, (1e-320,)),
     ("average", "multiply"): lambda: np.average((1e200, 1.0), weights=(1e200, 1.0)),
+    ("norm", "multiply"): lambda: np.linalg.norm(((1e200, 1.0),), axis=1),
+    ("norm", "reduce"): lambda: np.linalg.norm(((1.3e154, 1.3e154),), axis=1),
     ("average", "divide"): lambda: np.average((1e308, 1.0), weights=(1.0, -0.9999999)),
 }
 

@@ -67,3 +67,34 @@ def test_loops(width: int) -> None:
     for kind in ("plain", "special", "zeros"):
         for _ in range(3):
             check_same(loop, compiled, lambda: (argument(width, "f8", kind)[0], 60))  # noqa: B023 (called at once)
+
+
+def columns(x, z):
+    return (
+        x.sum(axis=0), x.mean(axis=0), x.max(0), x.min(axis=0, keepdims=True), x - x.mean(axis=0), x.std(axis=0),
+        (x * x).sum(0), z.sum(axis=(0, 1)), z.mean(axis=(0, 1)), z.max((0, 1), keepdims=True), z.sum(axis=0), z.min(axis=-1),
+        z.sum(axis=2, keepdims=True), x.sum(axis=1), x.prod(axis=0), np.add.reduce(x), np.maximum.reduce(z, axis=2), z.sum((1, 2)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1"])
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 7, 8])
+@pytest.mark.filterwarnings("ignore")
+def test_columns(dtype: str, width: int) -> None:
+    """Few columns, of arrays that are small and that are not; along several axes, too."""
+    compiled: Any = ufuse.compile(columns)
+    rng = np.random.default_rng(width)
+    for rows in (1, 6, 5000):
+        x = rng.normal(size=(rows, width)) * np.exp(rng.normal(size=(rows, width)) * 3) * 30
+        z = (x + 1).reshape(rows, 1, width) + rng.normal(size=(1, 4, 1))
+        for kind in ("plain", "zeros", "special"):
+            if kind == "zeros":
+                x, z = x.round(-2), -np.abs(z.round(-3))
+            if kind == "special":
+                if dtype[0] != "f":
+                    continue
+                x.flat[:: max(x.size // 3, 1)] = rng.choice(
+                    SPECIAL, x.flat[:: max(x.size // 3, 1)].shape
+                )
+                z.flat[-1] = np.nan
+            check_same(columns, compiled, lambda: (x.astype(dtype), z.astype(dtype)))  # noqa: B023 (called at once)

@@ -308,9 +308,9 @@ def test_they_take_what_they_are_for() -> None:
     with pytest.raises(TypeError, match="loop of NumPy's for floats"):
         _tiles.small_norm(_tiles.numpy_loop(np.add, (np.dtype(int),) * 3), np.matmul)
     with pytest.raises(ValueError, match="begins with the bytes"):
-        _tiles.small_total(numpys, np.add.reduce, (None,), b"x" * 99, False, -1)
-    with pytest.raises(ValueError, match="no axis of a matrix"):
-        _tiles.small_total(numpys, np.add.reduce, (None,), None, False, 2)
+        _tiles.small_total(numpys, np.add.reduce, (None,), b"x" * 99, False, -1, 0)
+    with pytest.raises(ValueError, match="neither the first axes nor the last"):
+        _tiles.small_total(numpys, np.add.reduce, (None,), None, False, 2, 1)
 
 
 def kalman(x: Any, p: Any, f: Any, h: Any) -> Any:

@@ -162,7 +162,7 @@ numpy_loop(PyObject *module, PyObject *arguments)
     }
     if (count == 3 && n_inputs == 2) {
         loop->fold = fold_of(text, loop->types);
-        loop->short_fold = short_fold_of(loop);
+        set_short_folds(loop);
         note_fickleness(loop);
     }
 done:

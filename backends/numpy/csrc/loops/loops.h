@@ -19,6 +19,9 @@ typedef int LoopFunction(char **data, const npy_intp *count, const npy_intp *ste
 typedef bool ShortFold(const char *from, npy_intp row_step, npy_intp step, npy_intp count,
                        npy_intp rows, char *to, npy_intp to_step);
 
+/* The same of fewer columns than SHORT_FOLD of an array in C order. */
+typedef bool ColumnFold(const char *from, npy_intp columns, npy_intp rows, char *to);
+
 typedef struct {
     PyObject_HEAD
     PyArrayMethod_StridedLoop *strided; /* NumPy's; or else `function` */
@@ -39,7 +42,9 @@ typedef struct {
                                         hold; 0: none */
     npy_intp position_dependent_itemsize;
     Fold fold;
-    ShortFold *short_fold;    /* or NULL; a sum begins with zero, others with their first element */
+    /* Or NULL; a sum begins with zero, others with their first element. */
+    ShortFold *short_fold;
+    ColumnFold *column_fold;
     int types[MAX_ARGUMENTS]; /* type numbers; not known for native loops */
 } Loop;
 
@@ -51,9 +56,9 @@ extern PyMethodDef loops_methods[];
 int small_begin(PyObject *module);
 bool are_finite(const Loop *loop, const char *data, npy_intp count, npy_intp step);
 
-/* short_folds.c: of rows of fewer elements than SHORT_FOLD. */
+/* short_folds.c: of rows of fewer elements than SHORT_FOLD, and of fewer columns. */
 enum { SHORT_FOLD = 8 };
-ShortFold *short_fold_of(const Loop *loop);
+void set_short_folds(Loop *loop);
 int short_fold(const Loop *loop, const char *from, npy_intp row_step, npy_intp step, npy_intp count,
                npy_intp rows, char *to, npy_intp to_step);
 

@@ -1,5 +1,6 @@
 /*
- * Rows of a few elements, folded here: a call of NumPy's loop for each takes ten times as long.
+ * Rows of a few elements, and few columns, folded here: a call of NumPy's loop for each takes ten
+ * times as long.
  *
  * 1. Fewer than SHORT_FOLD floating-point numbers NumPy adds one after another, from zero, which is
  *    asked of its loop once. A sum that is NaN has the bits that the loop gives it.
@@ -47,33 +48,86 @@
         }                                                                                          \
     }
 
-DEFINE_FOLD(add_double, double, 0, 0, all + one, all == all)
-DEFINE_FOLD(add_float, float, 0, 0, all + one, all == all)
-DEFINE_FOLD(add_int64, uint64_t, 0, 0, all + one, true)
-DEFINE_FOLD(add_int32, uint32_t, 0, 0, all + one, true)
+/* The same of columns that lie beside one another, `rows` elements in each. */
+#define DEFINE_COLUMNS(NAME, NUMBER, FROM, START, NEXT, SURE)                                      \
+    static inline __attribute__((always_inline)) bool NAME##_columns_of(                           \
+        const char *from, npy_intp columns, npy_intp rows, char *to)                               \
+    {                                                                                              \
+        NUMBER folded[SHORT_FOLD];                                                                 \
+        for (npy_intp i = 0; i < columns; i++) {                                                   \
+            NUMBER first;                                                                          \
+            memcpy(&first, from + i * (npy_intp)sizeof first, sizeof first);                       \
+            folded[i] = START;                                                                     \
+        }                                                                                          \
+        from += FROM * columns * (npy_intp)sizeof(NUMBER);                                         \
+        for (npy_intp row = FROM; row < rows; row++) {                                             \
+            for (npy_intp i = 0; i < columns; i++) {                                               \
+                NUMBER all = folded[i], one;                                                       \
+                memcpy(&one, from, sizeof one);                                                    \
+                from += sizeof one;                                                                \
+                folded[i] = NEXT;                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        bool sure = true;                                                                          \
+        for (npy_intp i = 0; i < columns; i++) {                                                   \
+            NUMBER all = folded[i];                                                                \
+            (void)all;                                                                             \
+            sure &= SURE;                                                                          \
+        }                                                                                          \
+        memcpy(to, folded, (size_t)columns * sizeof(NUMBER));                                      \
+        return sure;                                                                               \
+    }                                                                                              \
+    static bool NAME##_columns(const char *from, npy_intp columns, npy_intp rows, char *to)        \
+    {                                                                                              \
+        switch (columns) {                                                                         \
+        case 2:                                                                                    \
+            return NAME##_columns_of(from, 2, rows, to);                                           \
+        case 3:                                                                                    \
+            return NAME##_columns_of(from, 3, rows, to);                                           \
+        case 4:                                                                                    \
+            return NAME##_columns_of(from, 4, rows, to);                                           \
+        default:                                                                                   \
+            return NAME##_columns_of(from, columns, rows, to);                                     \
+        }                                                                                          \
+    }
+#define DEFINE(NAME, NUMBER, FROM, START, NEXT, SURE)                                              \
+    DEFINE_FOLD(NAME, NUMBER, FROM, START, NEXT, SURE)                                             \
+    DEFINE_COLUMNS(NAME, NUMBER, FROM, START, NEXT, SURE)
+
+DEFINE(add_double, double, 0, 0, all + one, all == all)
+DEFINE(add_float, float, 0, 0, all + one, all == all)
+DEFINE(add_int64, uint64_t, 0, 0, all + one, true)
+DEFINE(add_int32, uint32_t, 0, 0, all + one, true)
 
 #define GREATER (isgreater(one, all) || one != one ? one : all)
 #define SMALLER (isless(one, all) || one != one ? one : all)
-DEFINE_FOLD(maximum_double, double, 1, first, GREATER, all == all && all != 0)
-DEFINE_FOLD(maximum_float, float, 1, first, GREATER, all == all && all != 0)
-DEFINE_FOLD(maximum_int64, int64_t, 1, first, one > all ? one : all, true)
-DEFINE_FOLD(maximum_int32, int32_t, 1, first, one > all ? one : all, true)
-DEFINE_FOLD(minimum_double, double, 1, first, SMALLER, all == all && all != 0)
-DEFINE_FOLD(minimum_float, float, 1, first, SMALLER, all == all && all != 0)
-DEFINE_FOLD(minimum_int64, int64_t, 1, first, one < all ? one : all, true)
-DEFINE_FOLD(minimum_int32, int32_t, 1, first, one < all ? one : all, true)
+DEFINE(maximum_double, double, 1, first, GREATER, all == all && all != 0)
+DEFINE(maximum_float, float, 1, first, GREATER, all == all && all != 0)
+DEFINE(maximum_int64, int64_t, 1, first, one > all ? one : all, true)
+DEFINE(maximum_int32, int32_t, 1, first, one > all ? one : all, true)
+DEFINE(minimum_double, double, 1, first, SMALLER, all == all && all != 0)
+DEFINE(minimum_float, float, 1, first, SMALLER, all == all && all != 0)
+DEFINE(minimum_int64, int64_t, 1, first, one < all ? one : all, true)
+DEFINE(minimum_int32, int32_t, 1, first, one < all ? one : all, true)
 
 static const struct {
     const char *name;
     int type;
     ShortFold *fold;
+    ColumnFold *columns;
 } folds[] = {
-    {"add", NPY_DOUBLE, add_double},         {"add", NPY_FLOAT, add_float},
-    {"add", NPY_INT64, add_int64},           {"add", NPY_INT32, add_int32},
-    {"maximum", NPY_DOUBLE, maximum_double}, {"maximum", NPY_FLOAT, maximum_float},
-    {"maximum", NPY_INT64, maximum_int64},   {"maximum", NPY_INT32, maximum_int32},
-    {"minimum", NPY_DOUBLE, minimum_double}, {"minimum", NPY_FLOAT, minimum_float},
-    {"minimum", NPY_INT64, minimum_int64},   {"minimum", NPY_INT32, minimum_int32},
+    {"add", NPY_DOUBLE, add_double, add_double_columns},
+    {"add", NPY_FLOAT, add_float, add_float_columns},
+    {"add", NPY_INT64, add_int64, add_int64_columns},
+    {"add", NPY_INT32, add_int32, add_int32_columns},
+    {"maximum", NPY_DOUBLE, maximum_double, maximum_double_columns},
+    {"maximum", NPY_FLOAT, maximum_float, maximum_float_columns},
+    {"maximum", NPY_INT64, maximum_int64, maximum_int64_columns},
+    {"maximum", NPY_INT32, maximum_int32, maximum_int32_columns},
+    {"minimum", NPY_DOUBLE, minimum_double, minimum_double_columns},
+    {"minimum", NPY_FLOAT, minimum_float, minimum_float_columns},
+    {"minimum", NPY_INT64, minimum_int64, minimum_int64_columns},
+    {"minimum", NPY_INT32, minimum_int32, minimum_int32_columns},
 };
 
 static npy_intp
@@ -150,19 +204,21 @@ adds_in_order(const Loop *loop, ShortFold *fold)
     return true;
 }
 
-/* How a loop of NumPy's folds short rows; NULL: as it is. */
-ShortFold *
-short_fold_of(const Loop *loop)
+/* Set how a loop of NumPy's folds short rows and narrow columns. */
+void
+set_short_folds(Loop *loop)
 {
     int type = loop->types[0];
     if (loop->inputs != 2 || loop->types[1] != type || loop->types[2] != type) {
-        return NULL;
+        return;
     }
     for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) {
         if (type == folds[i].type && strcmp(loop->name, folds[i].name) == 0) {
             bool is_sum = loop_adds(loop) && PyTypeNum_ISFLOAT(type);
-            return is_sum && !adds_in_order(loop, folds[i].fold) ? NULL : folds[i].fold;
+            if (!is_sum || adds_in_order(loop, folds[i].fold)) {
+                loop->short_fold = folds[i].fold;
+                loop->column_fold = folds[i].columns;
+            }
         }
     }
-    return NULL;
 }

@@ -32,8 +32,10 @@ typedef struct {
     PyObject *more;     /* its further arguments, or NULL */
     int doubts, skip;   /* runs in a row that were NumPy's in the end; so many more calls are */
     bool is_array;      /* the axes that are folded stay, with one element */
-    short axis;         /* that is folded; -1: all */
-    bool has_start;     /* it begins with `start`, else with the first element */
+    short axis;         /* 0: the first axes are folded, 1: the last one, -1: all */
+    short kept;         /* how many are not */
+    bool is_short;  /* few elements are folded, or few columns, as the loop's short folds do it */
+    bool has_start; /* it begins with `start`, else with the first element */
     char start[16];
     Axes axes[MOST_OPERANDS]; /* of a function of matrices */
     short letters;
@@ -109,11 +111,11 @@ is_skipped(Small *self)
 }
 
 /*
- * The one array that a call is given, borrowed: in C order, with some elements and few. NULL: the
- * call gives `*result`, NumPy's own, or NULL with an exception.
+ * The one array that a call is given, borrowed: in C order, with some elements, up to `most`. NULL:
+ * the call gives `*result`, NumPy's own, or NULL with an exception.
  */
 static PyArrayObject *
-one_array(Small *self, PyObject *const *arguments, size_t nargsf, PyObject *names,
+one_array(Small *self, PyObject *const *arguments, size_t nargsf, PyObject *names, npy_intp most,
           PyObject **result)
 {
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
@@ -123,7 +125,7 @@ one_array(Small *self, PyObject *const *arguments, size_t nargsf, PyObject *name
     }
     PyArrayObject *array = (PyArrayObject *)arguments[0];
     if (is_skipped(self) || !fits(self, arguments[0]) || !PyArray_IS_C_CONTIGUOUS(array) ||
-        PyArray_NDIM(array) < 1 || PyArray_SIZE(array) < 1 || PyArray_SIZE(array) > MOST_ELEMENTS) {
+        PyArray_NDIM(array) < 1 || PyArray_SIZE(array) < 1 || PyArray_SIZE(array) > most) {
         *result = numpys_own(self, arguments, count);
         return NULL;
     }
@@ -285,7 +287,8 @@ norm(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *na
 {
     Small *self = (Small *)callable;
     PyObject *result_of_numpy;
-    PyArrayObject *array = one_array(self, arguments, nargsf, names, &result_of_numpy);
+    PyArrayObject *array =
+        one_array(self, arguments, nargsf, names, MOST_ELEMENTS, &result_of_numpy);
     if (array == NULL) {
         return result_of_numpy;
     }
@@ -314,7 +317,8 @@ total(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *n
 {
     Small *self = (Small *)callable;
     PyObject *result_of_numpy;
-    PyArrayObject *array = one_array(self, arguments, nargsf, names, &result_of_numpy);
+    PyArrayObject *array =
+        one_array(self, arguments, nargsf, names, MOST_ELEMENTS, &result_of_numpy);
     if (array == NULL) {
         return result_of_numpy;
     }
@@ -352,35 +356,16 @@ folds(const Small *self, char *to, npy_intp step, char *from, npy_intp itemsize,
     return count == 0 || runs_once(self->loop, data, &count, steps);
 }
 
-/* What a ufunc's `reduce` makes of a matrix in C order along one axis. */
-static PyObject *
-along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
+/* Fold each column into a result (axis 0) or each row. */
+static bool
+folds_each(const Small *self, char *from, npy_intp rows, npy_intp columns, char *to)
 {
-    Small *self = (Small *)callable;
-    PyObject *result_of_numpy;
-    PyArrayObject *array = one_array(self, arguments, nargsf, names, &result_of_numpy);
-    if (array == NULL) {
-        return result_of_numpy;
-    }
-    if (PyArray_NDIM(array) != 2 || PyArray_DIM(array, 1) < 2) {
-        return numpys_own(self, arguments, 1);
-    }
-    npy_intp rows = PyArray_DIM(array, 0), columns = PyArray_DIM(array, 1);
-    npy_intp results = self->axis == 0 ? columns : rows;
-    npy_intp shape[2] = {self->axis == 0 ? 1 : rows, self->axis == 0 ? columns : 1};
-    PyArrayObject *made = (PyArrayObject *)PyArray_SimpleNew(
-        self->is_array ? 2 : 1, self->is_array ? shape : &results, self->loop->types[2]);
-    if (made == NULL) {
-        return NULL;
-    }
-    npy_intp itemsize = PyArray_ITEMSIZE(array), begun = !self->has_start;
-    char *from = PyArray_BYTES(array), *to = PyArray_BYTES(made);
+    npy_intp itemsize = (npy_intp)item_size(self->loop->types[2]), begun = !self->has_start;
     npy_intp next = self->axis == 0 ? itemsize : columns * itemsize; /* a result's first element */
-    for (npy_intp i = 0; i < results; i++) {
+    for (npy_intp i = 0; i < (self->axis == 0 ? columns : rows); i++) {
         memcpy(to + i * itemsize, self->has_start ? self->start : from + i * next,
                (size_t)itemsize);
     }
-    status_clear();
     bool is_done = true;
     if (self->axis == 0) {
         for (npy_intp i = begun; i < rows && is_done; i++) {
@@ -393,6 +378,62 @@ along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *n
             is_done = folds(self, to + i * itemsize, 0, row, itemsize, columns - begun);
         }
     }
+    return is_done;
+}
+
+/* The same of few columns or of short rows. */
+static bool
+folds_short(const Small *self, const char *from, npy_intp rows, npy_intp columns, char *to)
+{
+    const Loop *loop = self->loop;
+    npy_intp itemsize = (npy_intp)item_size(loop->types[2]);
+    PyThreadState *thread = rows * columns > MOST_ELEMENTS ? PyEval_SaveThread() : NULL;
+    bool is_sure = self->axis == 0 ? loop->column_fold(from, columns, rows, to)
+                                   : loop->short_fold(from, columns * itemsize, itemsize, columns,
+                                                      rows, to, itemsize);
+    if (thread != NULL) {
+        PyEval_RestoreThread(thread);
+    }
+    return is_sure;
+}
+
+/* What a ufunc's `reduce` makes of an array in C order along its first axes, or its last one. */
+static PyObject *
+along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
+{
+    Small *self = (Small *)callable;
+    PyObject *result_of_numpy;
+    PyArrayObject *array =
+        one_array(self, arguments, nargsf, names, NPY_MAX_INTP, &result_of_numpy);
+    if (array == NULL) {
+        return result_of_numpy;
+    }
+    int ndim = PyArray_NDIM(array), split = self->axis == 0 ? ndim - self->kept : self->kept;
+    if (split < 1 || split >= ndim || (self->axis == 1 && split != ndim - 1)) {
+        return numpys_own(self, arguments, 1);
+    }
+    npy_intp rows = 1, columns = 1, shape[NPY_MAXDIMS];
+    int axes = 0;
+    for (int i = 0; i < ndim; i++) {
+        npy_intp length = PyArray_DIM(array, i);
+        *(i < split ? &rows : &columns) *= length;
+        bool is_folded = (i < split) == (self->axis == 0);
+        if (!is_folded || self->is_array) {
+            shape[axes++] = is_folded ? 1 : length;
+        }
+    }
+    bool is_short = self->is_short && columns < SHORT_FOLD;
+    if (columns < 2 || (!is_short && PyArray_SIZE(array) > MOST_ELEMENTS)) {
+        return numpys_own(self, arguments, 1);
+    }
+    PyArrayObject *made = (PyArrayObject *)PyArray_SimpleNew(axes, shape, self->loop->types[2]);
+    if (made == NULL) {
+        return NULL;
+    }
+    char *from = PyArray_BYTES(array), *to = PyArray_BYTES(made);
+    status_clear();
+    bool is_done = is_short ? folds_short(self, from, rows, columns, to)
+                            : folds_each(self, from, rows, columns, to);
     if (!is_certain(self, is_done)) {
         Py_DECREF(made);
         return numpys_own(self, arguments, 1);
@@ -498,24 +539,25 @@ small_norm(PyObject *module, PyObject *arguments)
     return (PyObject *)made;
 }
 
-/* small_total(loop, function, more, start, is_array, axis) */
+/* small_total(loop, function, more, start, is_array, axis, kept) */
 static PyObject *
 small_total(PyObject *module, PyObject *arguments)
 {
     PyObject *loop, *function, *more, *start;
-    int is_array, axis;
-    if (!PyArg_ParseTuple(arguments, "OOO!Opi:small_total", &loop, &function, &PyTuple_Type, &more,
-                          &start, &is_array, &axis)) {
+    int is_array, axis, kept;
+    if (!PyArg_ParseTuple(arguments, "OOO!Opii:small_total", &loop, &function, &PyTuple_Type, &more,
+                          &start, &is_array, &axis, &kept)) {
         return NULL;
     }
     if (axis < -1 || axis > 1) {
-        return PyErr_Format(PyExc_ValueError, "no axis of a matrix: %d", axis);
+        return PyErr_Format(PyExc_ValueError, "neither the first axes nor the last: %d", axis);
     }
     Small *made = new_small(axis < 0 ? total : along, loop, function, more, true);
     if (made == NULL) {
         return NULL;
     }
     made->axis = (short)axis;
+    made->kept = (short)kept;
     made->is_array = is_array;
     if (start != Py_None) {
         char *bytes;
@@ -528,6 +570,9 @@ small_total(PyObject *module, PyObject *arguments)
         memcpy(made->start, bytes, (size_t)size);
         made->has_start = true;
     }
+    static const char zero[sizeof made->start];
+    made->is_short = made->loop->short_fold != NULL && made->has_start == loop_adds(made->loop) &&
+                     memcmp(made->start, zero, sizeof zero) == 0;
     return (PyObject *)made;
 }
 
