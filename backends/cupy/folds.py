@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ufuse.backends.cupy import cub
-from ufuse.backends.cupy.library_order import FUNCTION_OF, FUNCTIONS, has_library_order, is_tree
+from ufuse.backends.cupy.library_order import FUNCTION_OF, functions_of, has_library_order, is_tree
 from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, is_array, opened
 from ufuse.backends.cupy.vectors import BYTES, MOST, PACK, is_simple
 from ufuse.backends.planning.kernels import KernelPlan, Segment
@@ -180,8 +180,9 @@ class FoldWriter(Writer):
 
     def functions(self) -> Iterator[str]:
         """A function for each fold, of two values."""
-        if any(map(has_library_order, self.folds)):
-            yield FUNCTIONS
+        chars = sorted({one.loop.dtypes[-1].char for one in self.folds if has_library_order(one)})
+        if chars:
+            yield from functions_of(chars)
         for fold in self.folds:
             kind, name = self.kind_of(fold), fold.outputs[0]
             yield f"__device__ __forceinline__ {kind} fold{name}({kind} a, {kind} b) {{"

@@ -128,9 +128,7 @@ def test_folds_in_cubs_order_are_compiled_by_nvrtc(
     """Rows of every form and totals, with nothing kept in local memory, and what is neighbours read at once."""
     from ufuse.backends.cupy import cub  # noqa: PLC0415  CuPy may be imported now
 
-    monkeypatch.setattr(cub, "is_taken", lambda: True)
     monkeypatch.setattr(cub, "SUMMED", frozenset("fd"))
-    monkeypatch.setattr(cub, "most_blocks", lambda device, name, char: 3)
     cases: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
     for length in (5, 40, 1000, 4096, 5001, 8192, 12288):
         x = host.cupy.asarray(RNG.normal(size=(3, length)).astype(dtype))
