@@ -32,7 +32,7 @@ from ufuse.backends.cupy.launch import (
     walk_over,
 )
 from ufuse.backends.cupy.library_totals import library_total_text
-from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.refusal import DoesNotFit, NeverFits
 from ufuse.backends.cupy.text import VARYING, Dialect, Form, kernel_name
 from ufuse.backends.cupy.vectors import MOST
 from ufuse.backends.planning.kernels import KernelPlan, Segment
@@ -78,12 +78,12 @@ class FoldKernel(Kernel):
         """What CUB folds so many of.
 
         Raises:
-            DoesNotFit: CuPy has another kernel fold these.
+            NeverFits: CuPy has another kernel fold these.
 
         """
         dtypes = {fold.loop.dtypes[-1] for fold in self._in_library_order}
         if not 0 < elements <= cub.MOST_ELEMENTS or len(dtypes) > 1:
-            raise DoesNotFit
+            raise NeverFits
         return dtypes.pop()
 
     def _operand(self, place: int) -> tuple[str, Any]:
@@ -137,7 +137,7 @@ class TotalKernel(FoldKernel):
         """How many blocks CUB would have fold so many elements, and whether there is a whole tile."""
         dtype = self._library_dtype(elements)
         if not all(cub.are_totals_known(fold.loop.name, device) for fold in self._in_library_order):
-            raise DoesNotFit
+            raise NeverFits
         tile = cub.BLOCK * (cub.BYTES // dtype.itemsize)
         tiles = -(-elements // tile)
         if tiles == 1:
@@ -147,7 +147,7 @@ class TotalKernel(FoldKernel):
         }
         blocks = {min(tiles, one) for one in most}
         if len(blocks) > 1 or 0 in blocks:
-            raise DoesNotFit
+            raise NeverFits
         return blocks.pop(), True
 
     def _untaken(self) -> list[Segment]:
@@ -226,7 +226,7 @@ class RowKernel(FoldKernel):
         """How rows are walked over by threads that have of them what CUB's have.
 
         Raises:
-            DoesNotFit: CuPy has another kernel fold these.
+            NeverFits: CuPy has another kernel fold these.
 
         """
         length = shape[-1]

@@ -290,6 +290,46 @@ def test_what_kernels_decline_is_compiled_otherwise(host: Host) -> None:
     assert "ufuse_plus" in compiled.graphs[0].source("cupy")
 
 
+def test_what_is_declined_is_remembered(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By shapes and alignment: kernels are asked once, and nothing is launched in vain from then on."""
+    from ufuse.backends.cupy import folding  # noqa: PLC0415  only where CuPy is
+
+    cp = host.cupy
+    asked: list[int] = []
+    original = folding.TotalKernel._launch
+
+    def noted(self: Any, arrays: list[Any], device: int, packs: bool) -> Any:
+        asked.append(device)
+        return original(self, arrays, device, packs)
+
+    monkeypatch.setattr(folding.TotalKernel, "_launch", noted)
+
+    def both(x: Any) -> Any:
+        y = x * 2
+        return y.sum(), y.max(), y
+
+    def given(x: Any) -> Any:
+        y = x * 2
+        return y, x.sum(), y.sum()
+
+    is_gpu = isinstance(host, RealDevice)
+    whole = cp.asarray(values((30_000_001 if is_gpu else 400_001,), "f"))
+    compiled, aligned = ufuse.compile(both), ufuse.compile(given)
+    for x in (whole[:-1], whole[:5000], whole[:-1], whole[:5000]):
+        for _ in range(3):
+            assert all(map(same, compiled(x), both(x)))
+    assert len(asked) == 2  # of each length once
+    for x in (whole[:8192], whole[1:8193], whole[:8192]):
+        for _ in range(3):
+            assert all(map(same, aligned(x), given(x)))
+    assert len(asked) == 3
+    assert not compiled.stats.eager_calls + aligned.stats.eager_calls
+    compiled(whole[:-1])
+    with host.device.counting() as counts:
+        compiled(whole[:-1])
+    assert counts["launch"] == 5  # the product, and two for each of CuPy's own
+
+
 def test_written_memory_may_begin_anywhere(host: Host) -> None:
     """What a store has left is folded by CuPy itself: CUB reads neighbours at once by the address of that memory."""
     cp = host.cupy
