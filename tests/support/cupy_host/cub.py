@@ -157,6 +157,11 @@ def _warp(fold: Fold, lanes: np.ndarray) -> np.ndarray:
     return lanes[:, 0]
 
 
+def _in_c_order(array: Any) -> Any:
+    """The array, or a copy in C order; one without axes stays so."""
+    return array if array.flags.c_contiguous else array.copy()
+
+
 class Cub:
     """CUB's functions as CuPy's module calls them, behind its own look at what they can do."""
 
@@ -186,7 +191,7 @@ class Cub:
             raise ValueError(
                 f"zero-size array to reduction operation {op.name} which has no identity"
             )
-        x = cupy.ascontiguousarray(x)
+        x = _in_c_order(x)
         is_place = name.startswith("arg")
         y = cupy.ndarray((4,), "i1") if is_place else cupy.ndarray((), x.dtype)
         most = 0 if is_place else most_blocks(name)
@@ -254,7 +259,7 @@ class Cub:
         """Running sums or products, where they were read."""
         if not x.size:
             return x
-        x = self.cupy.ascontiguousarray(x)
+        x = _in_c_order(x)
         address, dtype, size = x.data.ptr, x.dtype, x.size
         function = np.cumsum if op.name.endswith("SUM") else np.cumprod
 
@@ -269,9 +274,9 @@ class Cub:
     @of_cuda
     def device_histogram(self, x: Any, y: Any, bins: Any) -> Any:
         """How many are in each bin; `bins`: their edges, or how many edges there are of whole numbers."""
-        x = self.cupy.ascontiguousarray(x)
+        x = _in_c_order(x)
         is_even = not isinstance(bins, self.cupy.ndarray)
-        edges = None if is_even else self.cupy.ascontiguousarray(bins)
+        edges = None if is_even else _in_c_order(bins)
 
         def work() -> None:
             values = at(x.data.ptr, x.dtype, (x.size,))

@@ -46,6 +46,14 @@ def test_what_cupy_asks_for(host: Host) -> None:
     assert [asked(x[::2], axis) for axis in (None, 2)] == [False] * 2
 
 
+def test_an_array_without_axes(host: Host) -> None:
+    """Stays one."""
+    x = host.cupy.asarray(2.5)
+    for name in (*NAMES, "argmax", "mean", "var"):
+        for keepdims in (False, True):
+            assert getattr(x, name)(keepdims=keepdims).shape == ()
+
+
 def test_results_that_are_given(host: Host) -> None:
     """They are filled, in their own dtype and memory order."""
     cp = host.cupy
