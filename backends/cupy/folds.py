@@ -334,6 +334,12 @@ class TotalWriter(FoldWriter):
     def _is_packed(self, place: int) -> bool:
         return not self.form.axes and is_simple(self.plan.operands[place].dtype)
 
+    def read_once(self, place: int, pack: str, where: str) -> str:
+        """A group of an operand, which no other thread reads; larger ones than a load are several."""
+        pointer = f"reinterpret_cast<const {pack}*>({where})"
+        size = self.plan.operands[place].dtype.itemsize * self.group
+        return f"ufuse_once({pointer})" if size <= BYTES else f"*{pointer}"
+
     def _loads(self) -> Iterator[str]:
         """Groups that are read at once, or one by one where there are fewer or memory is not aligned."""
         packed = [p for p in self.walked if p in self.read and self._is_packed(p)]
@@ -342,7 +348,7 @@ class TotalWriter(FoldWriter):
         if packs:
             yield f"if (is_aligned && at + {self.group} <= n) {{"
             for place, pack in packs.items():
-                yield f"    g{place} = ufuse_once(reinterpret_cast<const {pack}*>(p{place} + at));"
+                yield f"    g{place} = {self.read_once(place, pack, f'p{place} + at')};"
             yield "} else {"
             yield f"    for (int e = 0; e < {self.group}; ++e)"
             each = " ".join(f"g{place}.at[e] = p{place}[min(at + e, n - 1)];" for place in packs)

@@ -78,6 +78,23 @@ def test_totals_of_every_length(host: Host, order: str) -> None:
     assert launched(host, compiled, x) == 2
 
 
+@pytest.mark.parametrize("dtypes", ["?d", "bD", "dl", "Bfd", "hd", "?F"])
+def test_totals_of_operands_of_unlike_sizes(host: Host, dtypes: str) -> None:
+    """What a thread reads at once of the narrow ones is several loads of the wide ones."""
+    given = [host.cupy.asarray(RNG.integers(0, 2, 2560).astype(dtype)) for dtype in dtypes]
+
+    def totals(*arrays: Any) -> Any:
+        there = arrays[0] != 0
+        for one in arrays[1:]:
+            there = there & (one != 0)
+        return there.any(), there.sum(), there.all(), there
+
+    for first in (0, 1):
+        compiled = check(totals, *(one[first:] for one in given))
+        assert compiled.stats.eager_calls <= 1
+    assert launched(host, compiled, *given) == 2
+
+
 @pytest.mark.parametrize("dtype", "?bBhHiIlL")
 def test_every_whole_dtype(host: Host, dtype: str) -> None:
     """Each with its own least and greatest, of rows and of everything."""
