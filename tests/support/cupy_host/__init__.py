@@ -63,7 +63,7 @@ def install() -> Host:
     blas = libraries.install(cupy, _parts["device"], _parts["compiler"])
     fourier.install(cupy, blas)
     solvers.install(cupy, blas)
-    curand.install(blas)
+    curand.install(cupy, blas)
     cub.install(cupy, _parts["device"], _parts["compiler"])
     from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
 
