@@ -52,6 +52,11 @@ def layer_norm(xp: Any, x: Any, weight: Any) -> Any:
     return centred / xp.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5) * weight
 
 
+def standard_score(xp: Any, x: Any) -> Any:
+    """Rows less their mean, by their deviation."""
+    return (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+
+
 def stencil(xp: Any, x: Any) -> Any:
     """Five points."""
     inner = x[1:-1, 1:-1] * 0.5
@@ -103,6 +108,7 @@ ROWS = {
     "squared_distance": Row(squared_distance, ((10**8,), (10**8,)),        target=219, is_map=False, has_sums=True),
     "softmax":          Row(softmax,          ((8192, 4096),),             target=73,  is_map=False, has_sums=True),
     "layer_norm":       Row(layer_norm,       ((8192, 4096), (4096,)),     target=73,  is_map=False, has_sums=True),
+    "standard_score":   Row(standard_score,   ((8192, 4096),),             is_map=False, has_sums=True),
     "stencil":          Row(stencil,          ((8192, 8192),),             target=147, is_map=False),
     "jacobi":           Row(jacobi,           ((1024, 1024), (1024, 1024)), target=60, is_map=False),
     "columns":          Row(columns,          ((8192, 8192), (8192, 8192)), is_map=False),

@@ -137,6 +137,19 @@ def host(request: pytest.FixtureRequest) -> Iterator[Host | RealDevice]:
 
 
 @pytest.fixture
+def own_kernels(host: Host | RealDevice) -> Iterator[None]:
+    """Have CuPy take no library but its own kernels."""
+    accelerators = host.cupy._core._accelerator
+    routines = accelerators.get_routine_accelerators()
+    reductions = accelerators.get_reduction_accelerators()
+    accelerators.set_routine_accelerators(())
+    accelerators.set_reduction_accelerators(())
+    yield
+    accelerators.set_routine_accelerators(routines)
+    accelerators.set_reduction_accelerators(reductions)
+
+
+@pytest.fixture
 def no_collections() -> Iterator[None]:
     """Keep the collector off: CPython itself ignores what a signal handler raises in a callback of it, as hypothesis has."""
     gc.disable()

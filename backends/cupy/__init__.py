@@ -15,7 +15,7 @@ from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import numpys
 from ufuse.backends.cupy.listing import listing
 from ufuse.backends.cupy.program import program_of, why_not_run
-from ufuse.backends.cupy.rules import folds_as_library, is_done, plan_of
+from ufuse.backends.cupy.rules import is_done, may_decline, plan_of
 from ufuse.backends.cupy.text import NUMPYS
 from ufuse.backends.planning.steps import Plan
 from ufuse.backends.protocol import DEFAULT, Options
@@ -87,7 +87,7 @@ class CupyBackend:
         plan = planned(graph, exact=options.exact)
         if plan is None or why_not_run(plan) is not None:
             return _declined
-        declines = options.exact and any(map(folds_as_library, plan.steps))
+        declines = options.exact and any(map(may_decline, plan.steps))
         return program_of(plan, graph.name, otherwise=WithoutLibrary(graph) if declines else None)
 
     def source(self, graph: Graph, options: Options = DEFAULT) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import cupy
@@ -32,8 +33,10 @@ from ufuse.backends.cupy.launch import (
     walk_over,
 )
 from ufuse.backends.cupy.library_totals import library_total_text
-from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.refusal import DoesNotFit, NeverFits
+from ufuse.backends.cupy.spread import is_plain, squares_of, threads_of_row
 from ufuse.backends.cupy.text import VARYING, Dialect, Form, kernel_name
+from ufuse.backends.cupy.tiles import WARP
 from ufuse.backends.cupy.vectors import MOST
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 
@@ -72,18 +75,23 @@ class FoldKernel(Kernel):
             for fold in self._in_library_order
             if fold.inputs[0] < len(plan.operands)
         }
-        self._condition = cub.is_still_taken if self._in_library_order else None
+        self._squares = squares_of(plan)
+        self._condition = (
+            _is_as_planned if self._in_library_order and self._squares
+            else cub.is_still_taken if self._in_library_order
+            else is_plain if self._squares else None
+        )  # fmt: skip
 
     def _library_dtype(self, elements: int) -> np.dtype:
         """What CUB folds so many of.
 
         Raises:
-            DoesNotFit: CuPy has another kernel fold these.
+            NeverFits: CuPy has another kernel fold these.
 
         """
         dtypes = {fold.loop.dtypes[-1] for fold in self._in_library_order}
         if not 0 < elements <= cub.MOST_ELEMENTS or len(dtypes) > 1:
-            raise DoesNotFit
+            raise NeverFits
         return dtypes.pop()
 
     def _operand(self, place: int) -> tuple[str, Any]:
@@ -137,7 +145,7 @@ class TotalKernel(FoldKernel):
         """How many blocks CUB would have fold so many elements, and whether there is a whole tile."""
         dtype = self._library_dtype(elements)
         if not all(cub.are_totals_known(fold.loop.name, device) for fold in self._in_library_order):
-            raise DoesNotFit
+            raise NeverFits
         tile = cub.BLOCK * (cub.BYTES // dtype.itemsize)
         tiles = -(-elements // tile)
         if tiles == 1:
@@ -147,7 +155,7 @@ class TotalKernel(FoldKernel):
         }
         blocks = {min(tiles, one) for one in most}
         if len(blocks) > 1 or 0 in blocks:
-            raise DoesNotFit
+            raise NeverFits
         return blocks.pop(), True
 
     def _untaken(self) -> list[Segment]:
@@ -201,6 +209,8 @@ class RowKernel(FoldKernel):
             form = self._library_form(shape, len(lengths), columns)
         else:
             form = self._own_form(rows, length, len(lengths), columns)
+        if self._squares:
+            form = self._form_of_squares(form, rows, length)
         threads = form.threads
         rest = [rows, length, *lengths[1:]]
         for own, one, column in zip(outer, steps, columns, strict=True):
@@ -226,7 +236,7 @@ class RowKernel(FoldKernel):
         """How rows are walked over by threads that have of them what CUB's have.
 
         Raises:
-            DoesNotFit: CuPy has another kernel fold these.
+            NeverFits: CuPy has another kernel fold these.
 
         """
         length = shape[-1]
@@ -240,11 +250,30 @@ class RowKernel(FoldKernel):
             threads, items, cub.GROUP, threads * items == length, axes, columns, each, is_mixed
         )
 
+    def _form_of_squares(self, form: RowForm, rows: int, length: int) -> RowForm:
+        """The form with as many threads as CuPy has fold the squares of a row.
+
+        Raises:
+            NeverFits: CuPy walks otherwise over one row or rows of one element, or several warps hold squares.
+
+        """
+        if min(rows, length) < 2:
+            raise NeverFits
+        holders = threads_of_row(rows, length)
+        if min(holders, form.threads) > WARP:
+            raise NeverFits
+        return replace(form, holders=holders)
+
     def _compiled(self, form: RowForm) -> Any:
         """The function of a form."""
         together = max(1, BLOCK // form.threads)
         text = row_text(self.plan, self.name, form, together, self.dialect)
         return compiled(text, self.dialect).get_function(kernel_name(self.name))
+
+
+def _is_as_planned() -> bool:
+    """Whether CuPy takes the same library as when a kernel was planned, and launches its own kernels as it does."""
+    return cub.is_still_taken() and is_plain()
 
 
 def _result_shape(how: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[int, ...]:

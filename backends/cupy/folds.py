@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ufuse.backends.cupy import cub
-from ufuse.backends.cupy.library_order import FUNCTION_OF, FUNCTIONS, has_library_order, is_tree
+from ufuse.backends.cupy.library_order import FUNCTION_OF, functions_of, has_library_order, is_tree
+from ufuse.backends.cupy.spread import SQUARES, squares_of
 from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, is_array, opened
 from ufuse.backends.cupy.vectors import BYTES, MOST, PACK, is_simple
 from ufuse.backends.planning.kernels import KernelPlan, Segment
@@ -33,12 +34,14 @@ COMBINED = {
     "minimum":     "(a < b || a != a) ? a : b",
     "logical_or":  "a || b",
     "logical_and": "a && b",
+    SQUARES.name:  "a + b",
 }
 # fmt: on
 # One instruction for single precision, on processors that have it; so is the NaN of a NaN and a number.
 AT_ONCE = {"maximum": "max.NaN.f32", "minimum": "min.NaN.f32"}
 NEEDS_ONE = frozenset(("maximum", "minimum"))  # those that nothing has no result for
 KINDS = ("reduce", "total")
+UNROLLED = 8  # squares of which a thread reads what they are made of at once
 AGAIN = 2  # groups that a thread has under way of a row that is read again
 
 
@@ -50,6 +53,7 @@ class RowForm:
     group: how many neighbouring ones it takes at once. whole: the row has as many as its threads can keep. axes: those
     that rows are counted along. columns: each array's step along a row if it is 0 or 1, else VARYING. tile: how many
     elements of a thread CUB folds as one (cub.py); 0: none. mixed: rows have part of a tile, or begin anywhere.
+    holders: how many threads CuPy has fold the squares of a row.
     """
 
     threads: int
@@ -60,6 +64,7 @@ class RowForm:
     columns: tuple[int, ...]
     tile: int = 0
     mixed: bool = False
+    holders: int = 0
 
 
 def fold_along(node: Node) -> Fold | str:
@@ -139,7 +144,7 @@ def sum_dtype(fold: Segment) -> np.dtype:
 
 def start_of(dtype: np.dtype, name: str) -> str:
     """What changes nothing in a fold."""
-    if name in ("add", "logical_or"):
+    if name in ("add", "logical_or", SQUARES.name):
         return "0"
     if name in ("multiply", "logical_and"):
         return "1"
@@ -181,8 +186,9 @@ class FoldWriter(Writer):
 
     def functions(self) -> Iterator[str]:
         """A function for each fold, of two values."""
-        if any(map(has_library_order, self.folds)):
-            yield FUNCTIONS
+        chars = sorted({one.loop.dtypes[-1].char for one in self.folds if has_library_order(one)})
+        if chars:
+            yield from functions_of(chars)
         for fold in self.folds:
             kind, name = self.kind_of(fold), fold.outputs[0]
             yield f"__device__ __forceinline__ {kind} fold{name}({kind} a, {kind} b) {{"
@@ -249,10 +255,10 @@ class FoldWriter(Writer):
         elif warps:
             yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0);"
 
-    def _lanes(self, fold: Segment, width: int) -> Iterator[str]:
-        """So many threads of a warp: the first has the result."""
-        name = fold.outputs[0]
-        yield f"for (int s = {width // 2}; s; s >>= 1)"
+    def _lanes(self, fold: Segment, count: int, width: int = 0) -> Iterator[str]:
+        """So many threads of a warp, or of a part of one: the first has the result."""
+        name, width = fold.outputs[0], width or count
+        yield f"for (int s = {count // 2}; s; s >>= 1)"
         yield f"    a{name} = fold{name}(a{name}, __shfl_down_sync(0xffffffffu, a{name}, s, {width}));"
 
     def shared(self, threads: int, rows: int) -> Iterator[str]:
@@ -329,6 +335,12 @@ class TotalWriter(FoldWriter):
     def _is_packed(self, place: int) -> bool:
         return not self.form.axes and is_simple(self.plan.operands[place].dtype)
 
+    def read_once(self, place: int, pack: str, where: str) -> str:
+        """A group of an operand, which no other thread reads; larger ones than a load are several."""
+        pointer = f"reinterpret_cast<const {pack}*>({where})"
+        size = self.plan.operands[place].dtype.itemsize * self.group
+        return f"ufuse_once({pointer})" if size <= BYTES else f"*{pointer}"
+
     def _loads(self) -> Iterator[str]:
         """Groups that are read at once, or one by one where there are fewer or memory is not aligned."""
         packed = [p for p in self.walked if p in self.read and self._is_packed(p)]
@@ -337,7 +349,7 @@ class TotalWriter(FoldWriter):
         if packs:
             yield f"if (is_aligned && at + {self.group} <= n) {{"
             for place, pack in packs.items():
-                yield f"    g{place} = ufuse_once(reinterpret_cast<const {pack}*>(p{place} + at));"
+                yield f"    g{place} = {self.read_once(place, pack, f'p{place} + at')};"
             yield "} else {"
             yield f"    for (int e = 0; e < {self.group}; ++e)"
             each = " ".join(f"g{place}.at[e] = p{place}[min(at + e, n - 1)];" for place in packs)
@@ -423,6 +435,8 @@ class RowWriter(FoldWriter):
         self.here: set[int] = set()  # those that this pass has
         self.singles: set[int] = set()  # operands of one element that have been read
         self.loaded: dict[int, None] = {}  # arrays that this pass reads
+        self.is_striped = False  # what is written walks along the row in steps of its own
+        self.squares = squares_of(plan)
 
     def parameters(self) -> Iterator[str]:
         """The operands, the results, how many rows there are, and how long; lengths and steps."""
@@ -516,12 +530,14 @@ class RowWriter(FoldWriter):
         is_last = number == self._last()
         yield from self._of_rows(number)
         yield from self.starts(folds)
-        wanted = [fold.inputs[0] for fold in folds]
+        striped = [fold for fold in folds if fold in self.squares]
+        walked = [fold for fold in folds if fold not in striped]
+        wanted = [fold.inputs[0] for fold in walked]
         if is_last:
             wanted += [one.value for one in self.plan.results if not self._is_row(one.value)]
         body = [line for value in wanted for line in self._computed(value, number)]
-        trees = [fold for fold in folds if self._is_tree(fold)]
-        for fold in folds:
+        trees = [fold for fold in walked if self._is_tree(fold)]
+        for fold in walked:
             name, (value,) = fold.outputs[0], fold.inputs
             body.append(
                 f"q{name}[k] = v{value};" if fold in trees else self.folded(fold, "j < count")
@@ -529,13 +545,50 @@ class RowWriter(FoldWriter):
         stores = list(self._stores()) if is_last else []
         if body or stores:
             yield from self._walk(body, stores, trees)
-        for fold in folds:
+        for fold in walked:
             yield from self.across(fold, self.rows.threads, "own")
+            yield self.finished(fold)
+        for fold in striped:
+            yield from self._folded_squares(fold, number)
             yield self.finished(fold)
         if is_last:
             for place, result in enumerate(self.plan.results):
                 if result.how[0] == "rows":
                     yield f"if (lane == 0 && i < rows) r{place}[i] = v{result.value};"
+
+    def _folded_squares(self, fold: Segment, number: int) -> Iterator[str]:
+        """All of a row's squares as CuPy folds them: so many threads take every so many-th, then halves are folded."""
+        threads, holders = self.rows.threads, self.rows.holders
+        lanes, each = min(threads, holders), max(1, holders // threads)
+        name, (value,), kind = fold.outputs[0], fold.inputs, self.kind_of(fold)
+        index = "int" if self.rows.items else "long long"
+        here, self.here, self.is_striped = self.here, set(), True
+        body = list(self._computed(value, number))
+        self.here, self.is_striped = here, False
+        begin = f"lane + w * {threads}" if lanes == threads else f"lane < {lanes} ? lane : count"
+        yield f"{kind} h{name}[{each}];"
+        yield "#pragma unroll"
+        yield f"for (int w = 0; w < {each}; ++w) {{"
+        yield f"    {kind} s = 0;"
+        yield f"    #pragma unroll {min(UNROLLED, -(-self.rows.items * threads // holders) or UNROLLED)}"
+        yield f"    for ({index} j = {begin}; j < count; j += {holders}) {{"
+        yield from _indented(2, body)
+        yield f"        s = s + v{value} * v{value};"  # distances, of which nothing is fused with others
+        yield "    }"
+        yield f"    h{name}[w] = s;"
+        yield "}"
+        for half in (each >> n for n in range(1, each.bit_length())):
+            yield "#pragma unroll"
+            yield f"for (int w = 0; w < {half}; ++w) h{name}[w] = fold{name}(h{name}[w], h{name}[w + {half}]);"
+        yield f"a{name} = h{name}[0];"
+        yield from self._lanes(fold, lanes, min(threads, 32))
+        if threads > 32:
+            place = f"part{name}[own * {threads // 32}]"
+            yield f"if (lane == 0) {place} = a{name};"
+            yield "__syncthreads();"
+            yield f"a{name} = {place};"
+        elif threads > 1:
+            yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0, {threads});"
 
     def _is_tree(self, fold: Segment) -> bool:
         return self.rows.tile > 0 and is_tree(fold)
@@ -673,7 +726,10 @@ class RowWriter(FoldWriter):
         if is_operand and self.steps[value] == 0:
             yield f"const {kind} v{value} = z{value};"
             return
-        if self.rows.items and self.kept.setdefault(value, number) < number:
+        if self.is_striped and is_operand:
+            yield f"const {kind} v{value} = {self._element(value)};"
+            return
+        if self.rows.items and not self.is_striped and self.kept.setdefault(value, number) < number:
             self.crossing.setdefault(value)
             yield f"const {kind} v{value} = k{value}[k];"
             return
@@ -685,7 +741,7 @@ class RowWriter(FoldWriter):
         for source in segment.inputs:
             yield from self._computed(source, number)
         yield from self.segment(segment)
-        if value in self.crossing:
+        if value in self.crossing and not self.is_striped:
             yield f"k{value}[k] = v{value};"
 
     def _stores(self) -> Iterator[Store]:

@@ -13,6 +13,7 @@ from ufuse.backends.cupy.folds import (
 )
 from ufuse.backends.cupy.launch import Kernel
 from ufuse.backends.cupy.library_totals import library_total_text
+from ufuse.backends.cupy.spread import NEIGHBOURS
 from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_text
 from ufuse.backends.cupy.treeing import TreeKernel
 from ufuse.backends.cupy.trees import TreeForm, tree_text
@@ -36,7 +37,9 @@ def shown_text(plan: KernelPlan, name: str, dialect: Dialect) -> str:
     if plan.rows:
         arrays = [one for place, one in enumerate(plan.operands) if is_array(plan, place)]
         columns = tuple(int(not one.scalar) for one in arrays)
-        rows = RowForm(32, 8, group_of(plan), whole=False, axes=1, columns=columns)
+        rows = RowForm(
+            32, 8, group_of(plan), whole=False, axes=1, columns=columns, holders=NEIGHBOURS // 2
+        )
         return row_text(plan, name, rows, BLOCK // 32, dialect)
     if any(one.axis is not None for one in plan.operands):
         form = Form(2, wide=False)

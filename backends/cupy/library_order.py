@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from ufuse.backends.planning.kernels import Segment
 
 # As CuPy has CUB do it: subnormals are not flushed; of a NaN and a number it is the NaN; of what is equal, as zeros of
@@ -9,61 +11,48 @@ from ufuse.backends.planning.kernels import Segment
 FUNCTION_OF = {"add": "ufuse_plus", "maximum": "ufuse_most", "minimum": "ufuse_least"}
 
 
-def _extreme(name: str, taken: str, sign: str, type_: str, short: str, letter: str) -> str:
-    """What takes the other value where it is more (or no more), or is a NaN, and its own is none."""
-    return f"""\
-__device__ __forceinline__ {type_} {name}({type_} a, {type_} b)
-{{
-#ifdef __CUDA_ARCH__
-    asm("{{ .reg .pred other, is_number; setp.num.{short} is_number, %0, %0; "
-        "setp.{taken}.and.{short} other, %1, %0, is_number; selp.{short} %0, %1, %0, other; }}"
-        : "+{letter}"(a) : "{letter}"(b));
-    return a;
-#else
-    return a != a ? a : b != b ? b : b {sign} a ? b : a;
-#endif
-}}
-"""
-
-
-EXTREMES = "".join(
-    _extreme(*one, *type_)
-    for one in (("ufuse_most", "gtu", ">"), ("ufuse_least", "leu", "<="))
-    for type_ in (("float", "f32", "f"), ("double", "f64", "d"))
-)
-FUNCTIONS = f"""\
-{EXTREMES}\
-__device__ __forceinline__ double ufuse_plus(double a, double b) {{ return __dadd_rn(a, b); }}
-__device__ __forceinline__ float ufuse_plus(float a, float b)
-{{
-#ifdef __CUDA_ARCH__
-    asm("add.rn.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-    return a;
-#else
-    return a + b;
-#endif
-}}
-// What a thread has of a tile, behind what it has of those before.
+TYPES = {"f": ("float", "f32"), "d": ("double", "f64")}  # CUDA's and PTX's names
+EXTREMES = (("ufuse_most", "gtu"), ("ufuse_least", "leu"))
+# What a thread has of a tile, behind what it has of those before.
+TREE = """\
 template<int items, typename Fold, typename T>
 __device__ __forceinline__ T ufuse_tree(const T* from, bool is_first, T before)
-{{
+{
     T v[items + 1];
     v[0] = before;
     #pragma unroll
     for (int k = 0; k < items; ++k) v[k + 1] = from[k];
-    if (is_first) {{
+    if (is_first) {
         #pragma unroll
         for (int s = 1; s < items; s *= 2)
             #pragma unroll
             for (int k = 0; k + s < items; k += 2 * s) v[k + 1] = Fold::both(v[k + 1], v[k + 1 + s]);
         return v[1];
-    }}
+    }
     #pragma unroll
     for (int s = 1; s < items + 1; s *= 2)
         #pragma unroll
         for (int k = 0; k + s < items + 1; k += 2 * s) v[k] = Fold::both(v[k], v[k + s]);
     return v[0];
-}}"""
+}"""
+
+
+def functions_of(chars: Iterable[str]) -> Iterator[str]:
+    """What kernels call that fold floats of these precisions: `chars` are NumPy's."""
+    for char in chars:
+        type_, ptx = TYPES[char]
+        yield f"__device__ __forceinline__ {type_} ufuse_plus({type_} a, {type_} b)"
+        yield f'{{ asm("add.rn.{ptx} %0, %0, %1;" : "+{char}"(a) : "{char}"(b)); return a; }}'
+        # The other value where it is more (or no more) or a NaN, and its own is none.
+        for name, taken in EXTREMES:
+            yield f"__device__ __forceinline__ {type_} {name}({type_} a, {type_} b)"
+            yield "{"
+            yield f'    asm("{{ .reg .pred other, is_number; setp.num.{ptx} is_number, %0, %0; "'
+            yield f'        "setp.{taken}.and.{ptx} other, %1, %0, is_number; selp.{ptx} %0, %1, %0, other; }}"'
+            yield f'        : "+{char}"(a) : "{char}"(b));'
+            yield "    return a;"
+            yield "}"
+    yield TREE
 
 
 def has_library_order(fold: Segment) -> bool:

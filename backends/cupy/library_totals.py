@@ -117,7 +117,7 @@ class LibraryTotalWriter(TotalWriter):
         for place in packed:
             pack = self.pack(self.plan.operands[place].dtype, group)
             where = f"p{place} + begin + (g * {threads} + lane) * {group}"
-            yield f"        const {pack} d{place} = {self._read(place, pack, where)};"
+            yield f"        const {pack} d{place} = {self.read_once(place, pack, where)};"
             yield f"        for (int e = 0; e < {group}; ++e) l{place}[g * {group} + e] = d{place}.at[e];"
         yield "    }"
         yield "} else {"
@@ -127,11 +127,6 @@ class LibraryTotalWriter(TotalWriter):
         yield from (f"        l{place}[k] = p{place}[at < n ? at : n - 1];" for place in packed)
         yield "    }"
         yield "}"
-
-    def _read(self, place: int, pack: str, where: str) -> str:
-        pointer = f"reinterpret_cast<const {pack}*>({where})"
-        size = self.plan.operands[place].dtype.itemsize * self.group
-        return f"ufuse_once({pointer})" if size <= 16 else f"*{pointer}"
 
     def _taken(self, fold: Segment, value: str) -> str:
         name = fold.outputs[0]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ufuse.backends.cupy import cub
+from ufuse.backends.cupy import cub, spread
 from ufuse.backends.cupy.calls import call, call_of_dtype, strictly, tried
 from ufuse.backends.cupy.folds import fold_along, library_fold_along, library_folds
 from ufuse.backends.cupy.gathers import gather_of, with_places
@@ -28,7 +28,7 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Type
 from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.counting import LENGTH
-from ufuse.graph.typing.device_calls import GET, HOST_ITEM, READ, is_fetched
+from ufuse.graph.typing.device_calls import DEVICE_METHOD, GET, HOST_ITEM, READ, is_fetched
 from ufuse.graph.typing.device_draws import is_final_draw
 from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
 from ufuse.graph.typing.library import cupy as library
@@ -54,6 +54,8 @@ def loop_of(node: Node) -> Loop | str:
 
 def fold_of(node: Node) -> Fold | str:
     """Of whole numbers any order gives CuPy's bits; else the order is that of CuPy's own kernel."""
+    if node.op is spread.SQUARES:
+        return spread.squares_along(node)
     if library().foreign_reduction(node.op) is not None:
         return "it is a kernel of CuPy's that no kernel of ours has the place of"
     dtypes = [one.type.dtype for one in (node, node.inputs[0]) if isinstance(one.type, ArrayType)]
@@ -103,6 +105,8 @@ def _map(draft: Draft, node: Node) -> int:
 
 def _reduce(draft: Draft, node: Node) -> int:
     """A reduction by CuPy's own method, which may be one of a library that it finds."""
+    if node.op is spread.SQUARES:
+        raise spread.IsNoKernel
     keywords = {name: node.attributes[name] for name in ("axis", "keepdims")}
     kernel = library().foreign_reduction(node.op)
     if kernel is not None:
@@ -255,28 +259,52 @@ def plan_of(graph: Graph, *, exact: bool = True, as_library: bool = True) -> Pla
     """
     if not exact:
         return _planned(graph, FUSING, MOMENTS)
-    if as_library and cub.is_taken():
-        plan = _planned(graph, AS_LIBRARY, ("mean",))
-        if not folds_late(plan) and not folds_both_precisions(plan):
+    for has_squares in (True, False) if as_library else ():
+        plan = _restated(graph, has_squares=has_squares)
+        if plan is not None and not folds_late(plan) and not folds_both_precisions(plan):
             return plan
     return _planned(graph, RULES, ())
 
 
-def _planned(graph: Graph, rules: Rules, moments: tuple[str, ...]) -> Plan:
-    return planner.plan_of(with_places(with_masks(as_reductions(graph, moments))), rules)
+def _restated(graph: Graph, *, has_squares: bool) -> Plan | None:
+    """The plan whose kernels may fold in another order than any, if there is more in it than in a plain one."""
+    if has_squares and not any(map(_is_spread, graph)):
+        return None
+    in_library_order = cub.is_taken()
+    if not has_squares and not in_library_order:
+        return None
+    rules, moments = (AS_LIBRARY, ("mean",)) if in_library_order else (RULES, ())
+    try:
+        return _planned(graph, rules, moments, has_squares=has_squares)
+    except spread.IsNoKernel:
+        return None
+
+
+def _is_spread(node: Node) -> bool:
+    """Whether a node is a call of CuPy's that takes a variance or a deviation."""
+    name = node.attributes["function"] if node.op is ops.CALL else ""
+    is_method: bool = name.startswith(DEVICE_METHOD)
+    return is_method and name.removeprefix(DEVICE_METHOD) in spread.NAMES
+
+
+def _planned(
+    graph: Graph, rules: Rules, moments: tuple[str, ...], *, has_squares: bool = False
+) -> Plan:
+    restated = as_reductions(graph, moments, has_squares=has_squares)
+    return planner.plan_of(with_places(with_masks(restated)), rules)
 
 
 def folds_late(plan: Plan) -> bool:
     """Whether what may be left to plain Python, a fold in CUB's order, stands behind what the user may have seen."""
     first = next((n for n, step in enumerate(plan.steps) if step.committed), len(plan.steps))
-    if any(map(folds_as_library, plan.steps[first + 1 :])):
+    if any(map(may_decline, plan.steps[first + 1 :])):
         return True
     return any(folds_late(side) for step in plan.steps for side in step.sides)
 
 
-def folds_as_library(step: Step) -> bool:
+def may_decline(step: Step) -> bool:
     """Whether a step may leave it to plain Python to fold: where that is not as it was, or memory lies otherwise."""
-    return any(map(library_folds, _kernels_of(step)))
+    return any(library_folds(one) or spread.squares_of(one) for one in _kernels_of(step))
 
 
 def folds_both_precisions(plan: Plan) -> bool:

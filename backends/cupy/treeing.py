@@ -23,8 +23,9 @@ from ufuse.backends.cupy.launch import (
     collapsed,
     steps_of,
 )
-from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.refusal import DoesNotFit, NeverFits
 from ufuse.backends.cupy.rules import METHODS
+from ufuse.backends.cupy.spread import is_plain, squares_of
 from ufuse.backends.cupy.text import Dialect, Form, kernel_name
 from ufuse.backends.cupy.trees import THREADS, TreeForm, operations_of, tree_text, trees_of
 from ufuse.backends.planning.kernels import KernelPlan, Result
@@ -61,6 +62,7 @@ class TreeKernel(Kernel):
         self._axes = plan.axes
         self._trees: dict[tuple[Any, ...], TreeLaunch] = {}
         self._folds = trees_of(plan)
+        self._squares = squares_of(plan)
         apart, self._made_apart = written_out(plan)
         self._apart = Kernel(apart, name, constants, dialect) if self._made_apart else None
         # Arrays that are folded as they are, beside what is made of them.
@@ -95,8 +97,13 @@ class TreeKernel(Kernel):
         by_place = dict(zip(self._arrays, arrays, strict=True))
         given = [by_place[place] for place in self._given]
         fits = all(one.flags.c_contiguous and one.shape == space for one in given)
+        if self._squares:
+            settings = self._settings_of_squares(space, settings)
         blocks = blocks_of(space, self._axes, settings) if fits else None
-        if blocks is None or not is_busy(blocks, math.prod(space)):
+        is_apart = self._squares and len(self.plan.segments) == 2  # what CuPy's kernel does alone
+        if blocks is None or not (is_apart or is_busy(blocks, math.prod(space))):
+            if self._squares:
+                raise NeverFits if settings == ((), (), True) else DoesNotFit
             return TreeLaunch(None, 0, (), ())
         folded, kept = cupy._core._reduction._get_axis(self._axes, len(space))
         order = (*folded, *kept)
@@ -107,6 +114,18 @@ class TreeKernel(Kernel):
         shapes = tuple(_shape_of(one, space, self._axes) for one in self.plan.results)
         function = self._form(form, device)
         return TreeLaunch(function, blocks.number, shapes, rest)
+
+    def _settings_of_squares(self, space: tuple[int, ...], settings: Settings) -> Settings:
+        """What decides for CuPy how squares are folded: no library does it, and single elements are walked otherwise.
+
+        Raises:
+            NeverFits: there are such axes.
+
+        """
+        if min(space) < 2:
+            raise NeverFits
+        is_alone = len(self._squares) == len(self._folds)
+        return ((), (), settings[2]) if is_alone else settings
 
     def _walk(
         self,
@@ -181,7 +200,7 @@ def settings_of_cupy() -> Settings:
     return (
         tuple(core._accelerator.get_reduction_accelerators()),
         tuple(core._accelerator.get_routine_accelerators()),
-        core._optimize_config.get_current_context() is None,
+        is_plain(),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ufuse.backends.cupy import spread
 from ufuse.backends.cupy.text import CUPYS, Dialect, Form, opened
 from ufuse.backends.cupy.tiles import SpreadWriter, tile_of
 from ufuse.backends.planning.kernels import KernelPlan, Segment
@@ -157,7 +158,10 @@ class TreeWriter(SpreadWriter):
     def dialect_folding(self, fold: Segment) -> Folding:
         """CuPy's own texts; in NumPy's code single precision is summed in double."""
         node = self.nodes[self.plan.nodes[fold.node].position]
-        texts = library().folding_of(node.op, fold.loop.dtypes[0])
+        dtype = fold.loop.dtypes[0]
+        if node.op is spread.SQUARES:
+            return spread.texts_of(dtype, self.type_name(dtype))
+        texts = library().folding_of(node.op, dtype)
         is_sum = node.op.name in ("reduce_add", "reduce_multiply")
         if self.dialect is not CUPYS and is_sum and texts.dtypes[1] == np.dtype("f4"):
             return replace(texts, kind="double")

@@ -1,4 +1,4 @@
-"""Random numbers of CuPy's in graphs: its functions, and the methods of its RandomState, are called in their places.
+"""Random numbers of CuPy's in graphs: its functions, and methods of RandomState and Generator, called in their places.
 
 Laws: 1. Draws keep their order. 2. They cannot be taken back, so one counts as a visible write: what may fail has no
 place behind it. 3. Arguments are such that no draw raises.
@@ -33,9 +33,11 @@ from ufuse.graph.node import Node
 from ufuse.graph.size import Size
 from ufuse.graph.types import NumberType
 from ufuse.graph.typing.device_draws import (
+    CLASSES,
     DISTRIBUTIONS,
+    GENERATED,
+    GENERATOR,
     LENGTHS,
-    METHODS,
     NAMES,
     POSITIVE,
     RANDOM,
@@ -46,6 +48,8 @@ from ufuse.graph.typing.library import CUDA, cupy
 
 NONE = Constant(None)
 MOST_SEED = 2**64 - 1
+WIDEST = 64  # bits of a whole number
+MOST_APART = 2**31 - 1  # a Generator's whole numbers: more bits are drawn otherwise
 Given = dict[str, Symbol]
 Drawn = tuple[tuple[Size, ...], np.dtype]
 
@@ -54,13 +58,16 @@ OneDraw = Callable[["Draw", Sequence[Symbol], Mapping[str, Symbol]], Symbol]
 
 
 class Draw:
-    """A call that draws: of CuPy's own state, or of one of the program's."""
+    """A call that draws: of CuPy's own state, or of one of the program's, which is of a kind."""
 
-    def __init__(self, interpreter: Interpreter, name: str, owner: Symbol | None) -> None:
+    def __init__(
+        self, interpreter: Interpreter, name: str, owner: Symbol | None, kind: str
+    ) -> None:
         self.interpreter = interpreter
         self.trace = interpreter.trace
         self.name = name
         self.owner = owner
+        self.kind = kind
         if self.trace.graph.in_side:
             raise GraphBreak("call", "drawing random numbers on one side of a branch")
 
@@ -109,12 +116,12 @@ class Draw:
         if self.owner is not None:
             assert isinstance(self.owner, Instance)
             assert self.owner.source is not None
-            inputs.append(graph.generator(STATE, self.owner.source))
+            inputs.append(graph.generator(self.kind, self.owner.source))
             given = (0,)
         given += tuple(argument(self.trace, one, inputs) for one in arguments)
         named = tuple((key, argument(self.trace, one, inputs)) for key, one in keywords.items())
         attributes: dict[str, Any] = {
-            "function": (RANDOM if self.owner is None else METHODS) + name,
+            "function": _full_name(self.kind, name),
             "arguments": given,
             "keywords": named,
             "device": CUDA,
@@ -132,6 +139,14 @@ class Draw:
             raise self.refuse()
         return size
 
+    def check_between(self, low: Size, high: Size, dtype: np.dtype) -> None:
+        """Break where a whole number is not one of a dtype; all that are not known are of the widest."""
+        limits, sizes = np.iinfo(dtype), self.trace.sizes
+        for relation, one, limit in (("ge", low, int(limits.min)), ("le", high, int(limits.max))):
+            is_any = not isinstance(one, int) and limits.bits == WIDEST
+            if not is_any and not sizes.decide(relation, one, limit):
+                raise self.refuse()
+
     def check_number(self, symbol: Symbol, *, positive: bool) -> None:
         """Break where a parameter is no number, or not known to be positive."""
         read = self.trace.look(symbol)
@@ -143,18 +158,21 @@ class Draw:
         raise self.refuse()
 
 
-def _rule_of(name: str, *, method: bool) -> Any:
-    rule = RULES.get(name, _distribution)
+def _full_name(kind: str, name: str) -> str:
+    """The name of a function of CuPy's, or of a method of a kind of generator."""
+    return RANDOM + (f"{CLASSES[kind]}." if kind else "") + name
 
+
+def _rule_of(name: str, rule: OneDraw, kind: str = "") -> Any:
     def draw(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         owner = None
-        if method:
+        if kind:
             owner = interpreter.trace.look(arguments[0]) if arguments else None
-            kind = cupy().module.random.RandomState
-            if not isinstance(owner, Instance) or owner.source is None or owner.kind is not kind:
-                raise GraphBreak("call", f"cupy.random.RandomState.{name}")
+            class_ = getattr(cupy().module.random, CLASSES[kind])
+            if not isinstance(owner, Instance) or owner.source is None or owner.kind is not class_:
+                raise GraphBreak("call", _full_name(kind, name))
             arguments = arguments[1:]
-        return rule(Draw(interpreter, name, owner), arguments, keywords)
+        return rule(Draw(interpreter, name, owner, kind), arguments, keywords)
 
     return draw
 
@@ -192,10 +210,8 @@ def _between(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Sym
     if high is None:
         low, high = 0, low
     dtype = draw.dtype(given, "bBhHiIlL", "l")
-    limits = np.iinfo(dtype)
-    sizes = draw.trace.sizes
-    fits = sizes.decide("ge", low, int(limits.min)) and sizes.decide("le", high, int(limits.max))
-    if not fits or not sizes.decide("lt", low, high):
+    draw.check_between(low, high, dtype)
+    if not draw.trace.sizes.decide("lt", low, high):
         raise draw.refuse()
     return draw.call("randint", arguments, keywords, (draw.shape(given), dtype))
 
@@ -277,6 +293,38 @@ def _seeded(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symb
     return draw.call(SEED, arguments, keywords, None)
 
 
+def _generated(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
+    """Floats of a Generator's distribution, as new memory."""
+    given = draw.bound(GENERATED[draw.name], arguments, keywords)
+    method = draw.trace.look(given.get("method", Constant("inv")))
+    is_inverse = isinstance(method, Constant) and method.value == "inv"
+    if not is_none(draw.trace.look(given.get("out", NONE))) or not is_inverse:
+        raise draw.refuse()
+    for key in given.keys() & {"low", "high", "scale"}:
+        draw.check_number(given[key], positive=False)
+    drawn = draw.shape(given), draw.dtype(given, "fd", "d")
+    return draw.call(draw.name, arguments, keywords, drawn)
+
+
+def _integers(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
+    """A Generator's whole numbers between others, of which there are some, and no more than 32 bits have."""
+    given = draw.bound(GENERATED[draw.name], arguments, keywords)
+    endpoint = draw.trace.look(given.get("endpoint", Constant(False)))
+    if "low" not in given or not isinstance(endpoint, Constant) or type(endpoint.value) is not bool:
+        raise draw.refuse()
+    low, high = draw.whole(given["low"]), None
+    if "high" in given and not is_none(draw.trace.look(given["high"])):
+        high = draw.whole(given["high"])
+    if high is None:
+        low, high = 0, low
+    last, sizes = high if endpoint.value else high - 1, draw.trace.sizes
+    draw.check_between(low, last, np.dtype("l"))
+    if not sizes.decide("le", low, last) or not sizes.decide("le", last - low, MOST_APART):
+        raise draw.refuse()
+    drawn = draw.shape(given), draw.dtype(given, "l", "l")
+    return draw.call(draw.name, arguments, keywords, drawn)
+
+
 RULES: dict[str, OneDraw] = {
     **dict.fromkeys(LENGTHS, _of_lengths),
     "randint": _between,
@@ -286,5 +334,9 @@ RULES: dict[str, OneDraw] = {
     SEED: _seeded,
 }
 for _name in NAMES:
-    function(f"random.{_name}")(_rule_of(_name, method=False))
-    function(f"random.RandomState.{_name}")(_rule_of(_name, method=True))
+    _rule = RULES.get(_name, _distribution)
+    function(f"random.{_name}")(_rule_of(_name, _rule))
+    function(f"random.{CLASSES[STATE]}.{_name}")(_rule_of(_name, _rule, STATE))
+for _name in GENERATED:
+    _rule = _integers if _name == "integers" else _generated
+    function(f"random.{CLASSES[GENERATOR]}.{_name}")(_rule_of(_name, _rule, GENERATOR))

@@ -109,8 +109,10 @@ def call(
             if rule is not None:
                 given = (function, *arguments)
                 return applied(rule, function.kind, interpreter, given, keywords)
-            is_gufunc = function.source is not None and is_device_gufunc(function.kind)
-            if is_gufunc and (name := device_rule(function.value)) is not None:
+            is_known = function.source is not None and (
+                is_device_gufunc(function.kind) or classes.is_cython_function(function.value)
+            )
+            if is_known and (name := device_rule(function.value)) is not None:
                 interpreter.trace.guards.check("IDENTITY", function.source, function.value)
                 return device_methods.call_function(interpreter, name, arguments, keywords)
             if function.source is not None and is_device_kernel(function.kind):

@@ -32,7 +32,7 @@ from ufuse.graph.types import ArrayType, GeneratorType, NothingType, NumberType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, GET, HOST_ITEM, READ, is_fetched
-from ufuse.graph.typing.device_draws import STATE
+from ufuse.graph.typing.device_draws import CLASSES
 from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
@@ -105,7 +105,7 @@ class Draft:
     def _draws_on_host(self) -> bool:
         """Whether a generator of NumPy's was read."""
         kinds = [one.type for one in self._generators.values()]
-        return any(isinstance(one, GeneratorType) and one.kind != STATE for one in kinds)
+        return any(isinstance(one, GeneratorType) and one.kind not in CLASSES for one in kinds)
 
     def draw(self, inputs: tuple[Node, ...], attributes: Mapping[str, Any]) -> Node:
         """A call of CuPy's that draws random numbers, which cannot be taken back: as a visible write."""

@@ -1,4 +1,4 @@
-"""Random numbers that CuPy's functions, and the methods of its RandomState, draw.
+"""Random numbers that CuPy's functions, and the methods of its RandomState and its Generator, draw.
 
 Unlike those of NumPy's generators their state cannot be put back. Law: a draw counts as a visible write: what may fail
 stands before the first of a graph, and a graph never gives up behind it.
@@ -10,8 +10,8 @@ from ufuse.graph import ops
 from ufuse.graph.node import Node
 
 RANDOM = "cupy.random."  # what the names of all begin with
-STATE = "cupy.RandomState"  # the kind of generator that is the first input of a method
-METHODS = RANDOM + "RandomState."
+STATE, GENERATOR = "cupy.RandomState", "cupy.Generator"  # what the first input of a method is
+CLASSES = {STATE: "RandomState", GENERATOR: "Generator"}  # of `cupy.random`
 SEED = "seed"
 # Parameters of the distributions, in order, without `size` and `dtype`, which follow.
 DISTRIBUTIONS = {
@@ -24,6 +24,16 @@ POSITIVE = {"exponential": "scale", "gamma": "shape scale", "beta": "a b", "chis
 LENGTHS = {"rand": "random_sample", "randn": "normal"}  # of several lengths
 OTHERS = ("randint", "permutation", "shuffle", "choice", SEED)
 NAMES = (*DISTRIBUTIONS, *POSITIVE, *LENGTHS, *OTHERS)
+# Methods of a Generator, with their parameters in order.
+GENERATED = {
+    "random": "size dtype out", "standard_normal": "size dtype out", "standard_exponential": "size dtype method out",
+    "exponential": "scale size", "uniform": "low high size dtype", "integers": "low high size dtype endpoint",
+}  # fmt: skip
+RULED = (
+    *(RANDOM + name for name in NAMES),
+    *(f"{RANDOM}{CLASSES[STATE]}.{name}" for name in NAMES),
+    *(f"{RANDOM}{CLASSES[GENERATOR]}.{name}" for name in GENERATED),
+)
 
 
 def is_final_draw(node: Node) -> bool:

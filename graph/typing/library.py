@@ -19,7 +19,7 @@ from ufuse.graph import ops
 from ufuse.graph.ops import Op
 from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.device_draws import NAMES as DRAWS
+from ufuse.graph.typing.device_draws import RULED as DRAWS
 from ufuse.graph.typing.sample import NUMBERS, CannotInfer, Constant, Operand, checked_dtype
 
 CUDA = "cuda"  # the device of CuPy's arrays
@@ -32,7 +32,7 @@ FUNCTIONS = "arange linspace matmul dot sort argsort".split()
 CREATORS = "zeros ones empty full zeros_like ones_like empty_like full_like".split()
 # Functions with rules, by where they are in CuPy: most are in C, those in Python would ask what no trace knows.
 RULED = [
-    *(prefix + name for prefix in ("random.", "random.RandomState.") for name in DRAWS),
+    *(name.removeprefix("cupy.") for name in DRAWS),
     *"""
     roll fill_diagonal _core._fusion_thread_local.is_fusing _core.internal._normalize_axis_index
     _core.internal._normalize_axis_indices _core.internal.prod _core.core.array _core.core.ascontiguousarray

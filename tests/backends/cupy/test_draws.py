@@ -39,6 +39,7 @@ def whole_numbers(cp: Any, rs: Any, x: Any) -> Any:
         cp.random.randint(0, 16, (2, 2)) * 2,
         cp.random.randint(8, size=3),
         cp.random.randint(-4, 4, x.shape[0], dtype="i4"),
+        cp.random.randint(x.shape[0], size=x.shape),
     )
 
 
@@ -257,3 +258,118 @@ def test_a_seed_from_which_streams_follow(host: Host) -> None:
                 cp.random.seed(5)
                 found.append(one(cp.asarray(X)))
         assert bits(found[0]) == bits(found[1])
+
+
+def generated(rng: Any, x: Any) -> Any:
+    """Floats of each distribution, one after the other, of several shapes."""
+    return (
+        x + rng.random(x.shape) * 2,
+        rng.random(),
+        rng.random(3, dtype="f4") - 1,
+        rng.standard_normal((2, x.shape[0])) * x[:2, :1],
+        rng.standard_normal(dtype="f4", size=2),
+        rng.standard_exponential(4),
+        rng.exponential(2.0, 3) + 1,
+        rng.exponential(),
+        rng.uniform(-1, 1, (2, 2)),
+        rng.uniform(high=3.5, size=2, dtype="f4"),
+    )
+
+
+def generated_integers(rng: Any, x: Any) -> Any:
+    """Whole numbers, and elements that they pick."""
+    i = rng.integers(0, 4, 5)
+    return (
+        i * 2,
+        x[i],
+        rng.integers(7),
+        rng.integers(-3, 3, (2, 2), endpoint=True),
+        rng.integers(x.shape[0], size=2),
+    )
+
+
+def dropped_out(rng: Any, x: Any) -> Any:
+    """The usual one, in a loop."""
+    for _ in range(2):
+        x = (rng.random(x.shape) < 0.8) * x / 0.8 + rng.standard_normal(x.shape) * 0.1
+    return x
+
+
+def of_two(rng: Any, x: Any) -> Any:
+    """A state of the program's and CuPy's own, in turn."""
+    cp_random = OTHERS["random"]
+    return rng.random(3), cp_random.rand(3), rng.random(3), OTHERS["rng"].random(3) + x[0]
+
+
+OTHERS: dict[str, Any] = {}
+GENERATED = [generated, generated_integers, dropped_out, of_two]
+
+
+@pytest.mark.parametrize("function", GENERATED, ids=lambda one: one.__name__)
+def test_draws_of_a_generator(host: Host, function: Callable[..., Any]) -> None:
+    """As many as eager draws, in its order: at the first call and the next ones, after a retrace, and behind them."""
+    cp = host.cupy
+    x = cp.asarray(X)
+
+    def drawn(called: Callable[..., Any]) -> Any:
+        cp.random.seed(11)
+        rng, other = cp.random.default_rng(5), cp.random.default_rng(6)
+        OTHERS.update(random=cp.random, rng=other)
+        found = [
+            bits(called(rng, one.copy(order="K"))) for one in (x, x, x[::-1], x, x.T.copy().T, x)
+        ]
+        return found, bits((rng.random(3), cp.random.rand(3), other.integers(0, 9, 3)))
+
+    compiled = ufuse.compile(function)
+    assert drawn(compiled) == drawn(function)
+    assert compiled.stats.hits
+    assert not compiled.breaks
+    assert "cupy.random.Generator" in str(compiled.graphs[0])
+
+
+REFUSED: list[Callable[[Any, Any], Any]] = [
+    lambda rng, x: rng.random(3, "i4"),
+    lambda rng, x: rng.standard_normal(3, "i4"),
+    lambda rng, x: rng.standard_exponential(3, method="zig"),
+    lambda rng, x: rng.standard_normal(out=x[0]),
+    lambda rng, x: rng.random(out=x[:, ::2]),
+    lambda rng, x: rng.exponential(x, x.shape),
+    lambda rng, x: rng.uniform(x, 2),
+    lambda rng, x: rng.integers(4, 2, 3),
+    lambda rng, x: rng.integers(0, 9, 3, "i4"),
+    lambda rng, x: rng.integers(2.5, size=3),
+    lambda rng, x: rng.random(-3),
+    lambda rng, x: rng.integers(0, 2**40, 3),
+]
+
+
+@pytest.mark.parametrize("function", REFUSED)
+def test_what_a_generator_leaves_to_cupy(host: Host, function: Callable[[Any, Any], Any]) -> None:
+    """Results and errors are its own, and other draws go on behind them."""
+    cp = host.cupy
+
+    def outcomes(called: Callable[[Any, Any], Any]) -> list[Any]:
+        rng, found = cp.random.default_rng(5), []
+        for _ in range(3):
+            try:
+                found.append(bits(called(rng, cp.asarray(X))))
+            except (TypeError, ValueError, NotImplementedError) as error:
+                found.append((type(error), str(error)))
+            found.append(bits(rng.random(2)))
+        return found
+
+    assert outcomes(ufuse.compile(function)) == outcomes(function)
+
+
+def test_a_class_of_the_programs_own(host: Host) -> None:
+    """Its methods are what they are."""
+    cp = host.cupy
+
+    class Constant(cp.random.Generator):  # type: ignore[misc, name-defined]
+        def random(self, size: Any) -> Any:
+            return cp.full(size, 0.25) + super().random(size) * 0
+
+    rng = Constant(cp.random.XORWOW(3))
+    compiled = ufuse.compile(lambda x: x + rng.random(3))
+    for _ in range(3):
+        assert (compiled(cp.ones(3)).get() == 1.25).all()

@@ -14,7 +14,7 @@ from tests.support.cupy_host.driver import ORDERS
 
 from .test_numpys import check as check_numpys
 from .test_numpys import is_sent
-from .test_reductions import check, folds_as_cub, same
+from .test_reductions import check, same
 
 RNG = np.random.default_rng(12)
 LENGTHS = (1, 7, 31, 33, 257, 1025, 4099, 8200)  # one for each way of walking over a row, and more
@@ -76,6 +76,23 @@ def test_totals_of_every_length(host: Host, order: str) -> None:
             assert all(map(same, result, wanted))
     assert source_of(compiled).count("__global__") == 2
     assert launched(host, compiled, x) == 2
+
+
+@pytest.mark.parametrize("dtypes", ["?d", "bD", "dl", "Bfd", "hd", "?F"])
+def test_totals_of_operands_of_unlike_sizes(host: Host, dtypes: str) -> None:
+    """What a thread reads at once of the narrow ones is several loads of the wide ones."""
+    given = [host.cupy.asarray(RNG.integers(0, 2, 2560).astype(dtype)) for dtype in dtypes]
+
+    def totals(*arrays: Any) -> Any:
+        there = arrays[0] != 0
+        for one in arrays[1:]:
+            there = there & (one != 0)
+        return there.any(), there.sum(), there.all(), there
+
+    for first in (0, 1):
+        compiled = check(totals, *(one[first:] for one in given))
+        assert compiled.stats.eager_calls <= 1
+    assert launched(host, compiled, *given) == 2
 
 
 @pytest.mark.parametrize("dtype", "?bBhHiIlL")
@@ -163,6 +180,7 @@ def test_rows_of_one_element_are_written_where_they_were_read(host: Host) -> Non
         assert same(x, other)
 
 
+@pytest.mark.usefixtures("own_kernels")
 def test_what_stays_cupys(host: Host) -> None:
     """Reductions of what is in memory already are CuPy's own calls, and what has another order is not folded in ours."""
     cp = host.cupy
@@ -172,7 +190,7 @@ def test_what_stays_cupys(host: Host) -> None:
         (lambda x: x.sum(axis=-1), whole), (lambda x: x.sum() + 1, whole), (lambda x: (x * 1j).any(axis=-1), x),
     ):  # fmt: skip
         source = source_of(check(function, given))
-        assert folds_as_cub() or " fold" not in source
+        assert " fold" not in source
     for function in (lambda x: x.sum(axis=0), lambda x: x.mean(axis=0) + 1, lambda x: x.argmax()):
         assert "Fold" not in source_of(check(function, x))
 

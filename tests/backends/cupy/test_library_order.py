@@ -1,11 +1,7 @@
-"""Reductions of floats along rows, in kernels, in the order in which CUB folds them: its bits.
-
-The test device has no CUB: there the order is compared with NumPy's replay of it, on a GPU with CuPy's own results.
-"""
+"""Reductions of floats along rows and of everything, in kernels, in the order in which CUB folds them: its bits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +10,10 @@ import pytest
 import ufuse
 from tests.support.cupy_host import Host
 from tests.support.cupy_host.driver import ORDERS
+from tests.support.real_device import RealDevice
 
 from .test_folds import softmax
-from .test_reductions import folds_as_cub, same
+from .test_reductions import same
 
 RNG = np.random.default_rng(77)
 # About the ends of what one thread, a warp and a block fold, and of their tiles, of either precision.
@@ -47,79 +44,6 @@ LENGTHS = (
     2052,
 )
 LONGER = (3000, 4095, 4096, 4097, 4100, 5000, 6144, 8191, 8192, 8193, 8196, 12288, 20000)
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "sum": np.add,
-    "max": lambda a, b: np.where(np.isnan(a), a, np.where(np.isnan(b), b, np.where(a < b, b, a))),
-    "min": lambda a, b: np.where(np.isnan(a), a, np.where(np.isnan(b), b, np.where(a < b, a, b))),
-}
-
-
-@pytest.fixture
-def cub(host: Host, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Have kernels fold as CUB; whether it is there."""
-    from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
-
-    is_there = cub.is_taken()
-    if not is_there:
-        monkeypatch.setattr(cub, "SUMMED", frozenset("fd"))
-        monkeypatch.setattr(cub, "is_taken", lambda: True)
-        monkeypatch.setattr(cub, "is_still_taken", lambda: True)
-    return is_there
-
-
-def replayed(name: str, rows: np.ndarray) -> np.ndarray:
-    """What CUB makes of each row."""
-    return np.array([_of_row(name, row, number) for number, row in enumerate(rows)], rows.dtype)
-
-
-def _of_row(name: str, row: np.ndarray, number: int) -> Any:
-    length, each = len(row), 64 // row.itemsize
-    threads = 1 if length <= each else 32 if length <= 32 * each else 256
-    fold, is_tree = OPERATIONS[name], name == "sum" and row.itemsize == 4
-    had: list[Any] = [None] * threads
-    for begin in range(0, length, threads * each):
-        is_whole = begin + threads * each <= length
-        is_grouped = is_whole and number * length % 4 == 0
-        for thread in range(threads):
-            places = [
-                begin + ((k // 4) * threads + thread) * 4 + k % 4
-                if is_grouped
-                else begin + thread + k * threads
-                for k in range(each)
-            ]
-            items = [row[place] for place in places if place < length]
-            if had[thread] is not None:
-                items.insert(0, had[thread])
-            if items:
-                had[thread] = _folded(fold, items, is_tree=is_tree and is_whole)
-    lanes = [one for one in had if one is not None]
-    warps = [_of_warp(fold, lanes[first : first + 32]) for first in range(0, len(lanes), 32)]
-    made = _folded(fold, warps, is_tree=False)
-    return fold(row.dtype.type(0), made) if name == "sum" else made
-
-
-def _folded(fold: Callable[[Any, Any], Any], items: list[Any], *, is_tree: bool) -> Any:
-    if not is_tree:
-        made = items[0]
-        for one in items[1:]:
-            made = fold(made, one)
-        return made
-    step = 1
-    items = list(items)
-    while step < len(items):
-        for k in range(0, len(items) - step, 2 * step):
-            items[k] = fold(items[k], items[k + step])
-        step *= 2
-    return items[0]
-
-
-def _of_warp(fold: Callable[[Any, Any], Any], lanes: list[Any]) -> Any:
-    for step in (1, 2, 4, 8, 16):
-        lanes = [
-            fold(one, lanes[k + step]) if k + step < len(lanes) else one
-            for k, one in enumerate(lanes)
-        ]
-    return lanes[0]
 
 
 def values(shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -127,7 +51,7 @@ def values(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     made = RNG.normal(size=shape) * 10.0 ** RNG.integers(-3, 4, shape)
     made[RNG.random(shape) < 0.1] *= 0
     if len(shape) > 1:
-        made[-1] *= 0
+        made[-1:] *= 0
     return made.astype(dtype)
 
 
@@ -143,14 +67,6 @@ def folded(x: Any) -> Any:
     )
 
 
-def wanted_of(cp: Any, x: np.ndarray) -> list[np.ndarray]:
-    """The results of `folded` by CUB."""
-    y = x * x.dtype.type(0.5)
-    total = replayed("sum", x)
-    mean = total[:, None] / x.dtype.type(x.shape[1])
-    return [replayed("sum", y), replayed("max", y), replayed("min", y), total, y - mean]
-
-
 def check_in_every_order(host: Host, compiled: Any, x: Any, wanted: Any) -> None:
     """Two calls have these results, whatever thread is first."""
     for order in ORDERS:
@@ -161,19 +77,17 @@ def check_in_every_order(host: Host, compiled: Any, x: Any, wanted: Any) -> None
 
 @pytest.mark.parametrize("dtype", "fd")
 @pytest.mark.parametrize("lengths", [LENGTHS, LONGER], ids=["short", "long"])
-def test_rows_of_every_length(host: Host, cub: bool, dtype: str, lengths: tuple[int, ...]) -> None:
+def test_rows_of_every_length(host: Host, dtype: str, lengths: tuple[int, ...]) -> None:
     """In registers and longer, whole tiles and parts of some, rows that begin anywhere."""
     cp = host.cupy
     compiled = ufuse.compile(folded)
     for length in lengths:
-        given = values((3, length), dtype)
-        x = cp.asarray(given)
-        wanted = folded(x) if cub else list(map(cp.asarray, wanted_of(cp, given)))
-        check_in_every_order(host, compiled, x, wanted)
+        x = cp.asarray(values((3, length), dtype))
+        check_in_every_order(host, compiled, x, folded(x))
     assert compiled.stats.hits
     assert not compiled.breaks
-    text = compiled.graphs[0].source("cupy")
-    assert text.count("__global__") == 1 or (cub and dtype == "d")
+    kernels = compiled.graphs[0].source("cupy").count("__global__")
+    assert kernels == 1 or dtype == "d"
 
 
 def layer_norm(x: Any, weight: Any) -> Any:
@@ -184,8 +98,8 @@ def layer_norm(x: Any, weight: Any) -> Any:
 
 
 @pytest.mark.parametrize("function", [softmax, layer_norm])
-def test_softmax_and_layer_norm_are_one_kernel(host: Host, cub: bool, function: Any) -> None:
-    """With CuPy's own bits, where CUB is."""
+def test_softmax_and_layer_norm_are_one_kernel(host: Host, function: Any) -> None:
+    """With CuPy's own bits."""
     cp = host.cupy
     compiled = ufuse.compile(function)
     for length in (5, 40, 512, 1000, 4096, 5001, 8192):
@@ -194,16 +108,14 @@ def test_softmax_and_layer_norm_are_one_kernel(host: Host, cub: bool, function: 
         results = [compiled(*given) for _ in range(2)]
         wanted = function(*given)
         for result in results:
-            assert same(result, wanted) if cub else cp.allclose(result, wanted, 1e-4, 1e-5)
+            assert same(result, wanted)
     assert compiled.graphs[0].source("cupy").count("__global__") == 1
     assert not compiled.breaks
 
 
 @pytest.mark.parametrize("dtype", "fd")
-def test_what_rounds_otherwise_on_a_gpu(host: Host, dtype: str) -> None:
+def test_what_rounds_otherwise_in_cub(host: Host, dtype: str) -> None:
     """Subnormals, which CUB does not flush, infinities, and NaN of several kinds: of rows and of everything."""
-    if not folds_as_cub():
-        pytest.skip("it is about CUB on a GPU")
     rows, total = ufuse.compile(folded), ufuse.compile(everything)
     smallest = np.finfo(dtype).smallest_subnormal
     for length in (7, 40, 512, 700, 4096, 5001, 12288):
@@ -220,7 +132,7 @@ def test_what_rounds_otherwise_on_a_gpu(host: Host, dtype: str) -> None:
                 assert all(map(same, total(one), everything(one))), length
 
 
-def test_what_cub_does_not_fold(host: Host, cub: bool) -> None:
+def test_what_cub_does_not_fold(host: Host) -> None:
     """Nothing, and whole tiles that begin between groups: plain Python runs."""
     cp = host.cupy
     compiled = ufuse.compile(folded)
@@ -240,57 +152,35 @@ def test_what_cub_does_not_fold(host: Host, cub: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", "fd")
-def test_parts_of_tiles_begin_anywhere(
-    host: Host, cub: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_tiles_begin_anywhere(host: Host, dtype: str) -> None:
     """CUB reads no neighbours at once there."""
-    from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
-
     cp = host.cupy
     rows, total = ufuse.compile(folded), ufuse.compile(everything)
     tile = 4096 if dtype == "f" else 2048
-    if not cub:
-        monkeypatch.setattr(order, "most_blocks", lambda device, name, char: 3)
-    for length in (3, 17, 100, 257, 700, tile // 4 + 1):
-        given = values((3 * length + 1,), dtype)
-        x = cp.asarray(given)[1:].reshape(3, length)
-        host_x = given[1:].reshape(3, length)
-        wanted = folded(x) if cub else list(map(cp.asarray, wanted_of(cp, host_x)))
-        for result in (rows(x), rows(x)):
-            assert all(map(same, result, wanted)), length
-        one, host_one = x[0], host_x[0]
-        sums = (
-            everything(one)[4]
-            if cub
-            else without_axes(cp, replayed_total("sum", host_one, 3), host_one.dtype)
-        )
-        for result in (total(one), total(one)):
-            assert same(result[4], sums), length
-    for shape in ((1, tile), (2, tile + 4)):
-        x = cp.asarray(values((shape[0] * shape[1] + 1,), dtype))[1:].reshape(shape)
+    shapes = [(3, length) for length in (3, 17, 100, 257, 700, tile // 4 + 1)]
+    for shape in (*shapes, (1, tile), (2, tile + 4)):
+        given = values((shape[0] * shape[1] + 1,), dtype)
+        x = cp.asarray(given)[1:].reshape(shape)
         for _ in range(2):
-            assert all(map(same, rows(x), folded(x)))
-            assert all(map(same, total(x[0]), everything(x[0])))
+            assert all(map(same, rows(x), folded(x))), shape
+            assert all(map(same, total(x[0]), everything(x[0]))), shape
     assert rows.stats.eager_calls == total.stats.eager_calls == 0
 
 
-def test_sums_of_doubles_are_cupys(host: Host, cub: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_of_doubles_are_cupys(host: Host) -> None:
     """Which of several NaN they have is the compiler's matter; extremes have the first."""
-    from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
-
-    monkeypatch.setattr(order, "SUMMED", frozenset("f"))
     for dtype, is_so in (("f", True), ("d", False)):
         sums, largest = ufuse.compile(softmax), ufuse.compile(lambda x: (x * 2).max(axis=-1) + 1)
         x = host.cupy.asarray(values((3, 700), dtype))
         for _ in range(2):
-            assert sums(x).shape == x.shape
+            assert same(sums(x), softmax(x))
             assert same(largest(x), (x * 2).max(axis=-1) + 1)
         assert ("ufuse_plus(a, b)" in sums.graphs[-1].source("cupy")) is is_so
         assert "ufuse_most(a, b)" in largest.graphs[-1].source("cupy")
 
 
 def test_nothing_is_assumed_without_cub(host: Host) -> None:
-    """On the test device, and where CuPy is told to take another library."""
+    """Where CuPy is told to take another library, or none."""
     from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
 
     accelerator = host.cupy._core._accelerator
@@ -303,43 +193,6 @@ def test_nothing_is_assumed_without_cub(host: Host) -> None:
         accelerator.set_routine_accelerators(before)
 
 
-def replayed_total(name: str, given: np.ndarray, most: int) -> Any:
-    """What CUB makes of everything, with so many blocks at most."""
-    each = 64 // given.itemsize
-    tile, is_tree = 256 * each, name == "sum" and given.itemsize == 4
-    blocks = min(-(-len(given) // tile), most)
-
-    def block(values: np.ndarray, begins: range) -> Any:
-        had: list[Any] = [None] * 256
-        for begin in begins:
-            is_whole = begin + tile <= len(values)
-            for thread in range(256):
-                places = [
-                    begin + (k // 4 * 1024 + thread * 4 + k % 4 if is_whole else thread + k * 256)
-                    for k in range(each)
-                ]
-                items = [values[place] for place in places if place < len(values)]
-                if had[thread] is not None:
-                    items.insert(0, had[thread])
-                if items:
-                    had[thread] = _folded(OPERATIONS[name], items, is_tree=is_tree and is_whole)
-        lanes = [one for one in had if one is not None]
-        warps = [_of_warp(OPERATIONS[name], lanes[at : at + 32]) for at in range(0, len(lanes), 32)]
-        return _folded(OPERATIONS[name], warps, is_tree=False)
-
-    left = [
-        block(given, range(number * tile, len(given), blocks * tile)) for number in range(blocks)
-    ]
-    made = block(np.array(left, given.dtype), range(0, blocks, tile)) if blocks > 1 else left[0]
-    return made + given.dtype.type(0) if name == "sum" else made
-
-
-def without_axes(cp: Any, value: Any, dtype: Any) -> Any:
-    """An array on the device; CuPy's own way to one without axes loses the sign of zero."""
-    made = np.asarray(value, dtype)
-    return cp.asarray(made.reshape(-1)).reshape(made.shape)
-
-
 def everything(x: Any) -> Any:
     """Of what is computed, and of an array as it is."""
     y = x * 0.5
@@ -347,51 +200,40 @@ def everything(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", "fd")
-def test_totals_of_every_length(
-    host: Host, cub: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_totals_of_every_length(host: Host, dtype: str) -> None:
     """Of one block, of as many as there are tiles, of fewer."""
-    from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
-
     cp = host.cupy
-    if not cub:
-        monkeypatch.setattr(order, "most_blocks", lambda device, name, char: 3)
     compiled = ufuse.compile(everything)
-    for length in (
-        1,
-        5,
-        33,
-        255,
-        257,
-        2048,
-        2049,
-        4096,
-        4097,
-        8192,
-        12288,
-        17000,
-        *(cub * [3_000_001, 24_000_000]),
-    ):
-        given = values((length,), dtype)
-        x = cp.asarray(given)
-        if cub:
-            wanted = everything(x)
-        else:
-            y = given * given.dtype.type(0.5)
-            folds = (("sum", y), ("max", y), ("min", given))
-            made = [replayed_total(name, one, 3) for name, one in folds]
-            wanted = [*made, y, replayed_total("sum", given, 3)]
-            wanted = [without_axes(cp, one, given.dtype) for one in wanted]
-        check_in_every_order(host, compiled, x, wanted)
+    is_gpu = isinstance(host, RealDevice)
+    longest = (3_000_001, 24_000_000) if is_gpu else ()
+    for length in (1, 5, 33, 255, 257, 2048, 2049, 4096, 4097, 8192, 12288, 17000, *longest):
+        x = cp.asarray(values((length,), dtype))
+        check_in_every_order(host, compiled, x, everything(x))
     assert compiled.stats.hits
     assert not compiled.breaks
     kernels = compiled.graphs[0].source("cupy").count("__global__")
-    assert kernels == 2 or (cub and dtype == "d")
+    assert kernels == 2 or dtype == "d"
 
 
-def test_what_may_be_left_to_plain_python_stands_before_what_is_written(
-    host: Host, cub: bool
-) -> None:
+@pytest.mark.parametrize("name", ["sum", "max", "min"])
+def test_totals_of_more_tiles_than_blocks(host: Host, name: str) -> None:
+    """As many as a device has room for several times."""
+
+    def total(x: Any) -> Any:
+        y = x * 2
+        return getattr(y, name)(), y
+
+    compiled = ufuse.compile(total)
+    many = 30_000_000 if isinstance(host, RealDevice) else 540_000
+    for length in (many, many + 4096 * 3 + 5):
+        x = host.cupy.asarray(values((length,), "f"))
+        for _ in range(2):
+            assert all(map(same, compiled(x), total(x)))
+    assert compiled.stats.eager_calls == 0
+    assert compiled.graphs[0].source("cupy").count("__global__") == 2
+
+
+def test_what_may_be_left_to_plain_python_stands_before_what_is_written(host: Host) -> None:
     """A store of the kernel's own is behind its folds; folds behind another store are CuPy's calls."""
     cp = host.cupy
 
@@ -410,7 +252,7 @@ def test_what_may_be_left_to_plain_python_stands_before_what_is_written(
                 one, other, y = x.copy(), x.copy(), x.copy()
                 centred(one)
                 before(other)
-                assert same(one, other) or not cub
+                assert same(one, other)
                 wanted = behind(x, x.copy())
                 assert same(after(x, y), wanted)
     assert before.graphs[0].source("cupy").count("ufuse_plus(a, b)") == 1
@@ -427,7 +269,7 @@ def test_another_library_is_heeded_at_once(host: Host) -> None:
     try:
         accelerator.set_routine_accelerators(["cub"])
         for _ in range(2):
-            assert compiled(x).shape == x.shape
+            assert same(compiled(x), softmax(x))
         assert "ufuse_plus" in compiled.graphs[0].source("cupy")
         accelerator.set_routine_accelerators([])
         assert same(compiled(x), softmax(x))
@@ -436,7 +278,7 @@ def test_another_library_is_heeded_at_once(host: Host) -> None:
     assert same(compiled(x), softmax(x))
 
 
-def test_what_kernels_decline_is_compiled_otherwise(host: Host, cub: bool) -> None:
+def test_what_kernels_decline_is_compiled_otherwise(host: Host) -> None:
     """With CuPy's own calls: memory between groups of four, and nothing at all."""
     cp = host.cupy
     compiled = ufuse.compile(folded)
@@ -448,7 +290,47 @@ def test_what_kernels_decline_is_compiled_otherwise(host: Host, cub: bool) -> No
     assert "ufuse_plus" in compiled.graphs[0].source("cupy")
 
 
-def test_written_memory_may_begin_anywhere(host: Host, cub: bool) -> None:
+def test_what_is_declined_is_remembered(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By shapes and alignment: kernels are asked once, and nothing is launched in vain from then on."""
+    from ufuse.backends.cupy import folding  # noqa: PLC0415  only where CuPy is
+
+    cp = host.cupy
+    asked: list[int] = []
+    original = folding.TotalKernel._launch
+
+    def noted(self: Any, arrays: list[Any], device: int, packs: bool) -> Any:
+        asked.append(device)
+        return original(self, arrays, device, packs)
+
+    monkeypatch.setattr(folding.TotalKernel, "_launch", noted)
+
+    def both(x: Any) -> Any:
+        y = x * 2
+        return y.sum(), y.max(), y
+
+    def given(x: Any) -> Any:
+        y = x * 2
+        return y, x.sum(), y.sum()
+
+    is_gpu = isinstance(host, RealDevice)
+    whole = cp.asarray(values((30_000_001 if is_gpu else 400_001,), "f"))
+    compiled, aligned = ufuse.compile(both), ufuse.compile(given)
+    for x in (whole[:-1], whole[:5000], whole[:-1], whole[:5000]):
+        for _ in range(3):
+            assert all(map(same, compiled(x), both(x)))
+    assert len(asked) == 2  # of each length once
+    for x in (whole[:8192], whole[1:8193], whole[:8192]):
+        for _ in range(3):
+            assert all(map(same, aligned(x), given(x)))
+    assert len(asked) == 3
+    assert not compiled.stats.eager_calls + aligned.stats.eager_calls
+    compiled(whole[:-1])
+    with host.device.counting() as counts:
+        compiled(whole[:-1])
+    assert counts["launch"] == 5  # the product, and two for each of CuPy's own
+
+
+def test_written_memory_may_begin_anywhere(host: Host) -> None:
     """What a store has left is folded by CuPy itself: CUB reads neighbours at once by the address of that memory."""
     cp = host.cupy
 
@@ -488,32 +370,27 @@ def both_totals(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("function", [both_of_rows, both_totals])
-def test_no_kernel_folds_both_precisions(host: Host, cub: bool, function: Any) -> None:
+def test_no_kernel_folds_both_precisions(host: Host, function: Any) -> None:
     """A thread has unlike numbers of them at once; so they are CuPy's calls, and graphs run."""
     compiled = ufuse.compile(function)
     x = host.cupy.asarray(values((5, 700), "f"))
     for _ in range(3):
         assert all(map(same, compiled(x), function(x)))
     assert compiled.stats.hits
-    assert cub or "ufuse_plus" not in compiled.graphs[0].source("cupy")
 
 
-def test_totals_are_shown_as_they_are_compiled(host: Host, cub: bool) -> None:
+def test_totals_are_shown_as_they_are_compiled(host: Host) -> None:
     """With CUB's tiles."""
     compiled = ufuse.compile(everything)
     compiled(host.cupy.asarray(values((700,), "f")))
     assert "is_whole" in compiled.graphs[0].source("cupy")
 
 
-def test_devices_whose_totals_have_other_tiles(
-    host: Host, cub: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_devices_whose_totals_have_other_tiles(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums of everything are CuPy's calls there; extremes and rows are not."""
     from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
 
     monkeypatch.setattr(order, "TUNED", 0)
-    if not cub:
-        monkeypatch.setattr(order, "most_blocks", lambda device, name, char: 3)
     x = host.cupy.asarray(values((3, 5000), "f"))
 
     def total(x: Any) -> Any:
@@ -528,7 +405,7 @@ def test_devices_whose_totals_have_other_tiles(
     for _ in range(2):
         assert all(map(same, sums(x), total(x)))
         assert all(map(same, extremes(x), largest(x)))
-        rows(x)
+        assert same(rows(x), softmax(x))
     assert "ufuse_plus" not in sums.graphs[0].source("cupy")
     assert "ufuse_most(a, b)" in extremes.graphs[0].source("cupy")
     assert "ufuse_plus(a, b)" in rows.graphs[0].source("cupy")
@@ -541,8 +418,6 @@ def test_versions_of_cupy_that_are_known(host: Host, monkeypatch: pytest.MonkeyP
     cp = host.cupy
     accelerator = cp._core._accelerator
     before = accelerator.get_routine_accelerators()
-    monkeypatch.setattr(cp.cuda.cub, "available", True)
-    monkeypatch.setattr(cp.cuda.cub, "get_build_version", lambda: 300102, raising=False)
     try:
         accelerator.set_routine_accelerators(["cub"])
         for version, is_known in (("14.2.0", True), ("14.1.1", False), ("14.0.0", False)):

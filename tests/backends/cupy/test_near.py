@@ -15,7 +15,7 @@ from tests.support.cupy_host import Host
 from tests.support.cupy_host.driver import ORDERS
 
 from .test_folds import LENGTHS, launched, source_of
-from .test_reductions import folds_as_cub, same
+from .test_reductions import same
 
 RNG = np.random.default_rng(31)
 
@@ -61,7 +61,7 @@ def test_rows_are_one_kernel(host: Host, function: Callable[..., Any], dtype: st
         assert all(is_near(one, wanted) for one in results)
         assert all(same(one, results[0]) for one in results)
         assert same(exact(x), wanted)
-        assert launched(host, compiled, x) == 1 < launched(host, exact, x)
+        assert launched(host, compiled, x) == 1 <= launched(host, exact, x)
     assert not compiled.breaks
 
 
@@ -95,7 +95,7 @@ def test_text(host: Host) -> None:
     compiled(host.cupy.ones((3, 5), "f4"))
     (graph,) = compiled.graphs
     assert graph.source("cupy", exact=False).count("__global__") == 1
-    assert graph.source("cupy").count("__global__") > 1 - folds_as_cub()
+    assert graph.source("cupy").count("__global__") == 1
 
 
 module_level = ufuse.compile(layer_norm, exact=False)

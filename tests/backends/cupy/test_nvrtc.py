@@ -19,6 +19,8 @@ from tests.support.cupy_host.loops import Loop, loops
 from .test_chains import typed_chains
 from .test_folds import LENGTHS, layer_norm, scaled_rows, softmax
 from .test_kinds import KINDS, written
+from .test_spread import OF_OTHERS, OF_ROWS, standard
+from .test_spread import columns as scores_of_columns
 from .test_trees import columns
 
 RNG = np.random.default_rng(21)
@@ -128,9 +130,7 @@ def test_folds_in_cubs_order_are_compiled_by_nvrtc(
     """Rows of every form and totals, with nothing kept in local memory, and what is neighbours read at once."""
     from ufuse.backends.cupy import cub  # noqa: PLC0415  CuPy may be imported now
 
-    monkeypatch.setattr(cub, "is_taken", lambda: True)
     monkeypatch.setattr(cub, "SUMMED", frozenset("fd"))
-    monkeypatch.setattr(cub, "most_blocks", lambda device, name, char: 3)
     cases: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
     for length in (5, 40, 1000, 4096, 5001, 8192, 12288):
         x = host.cupy.asarray(RNG.normal(size=(3, length)).astype(dtype))
@@ -142,6 +142,35 @@ def test_folds_in_cubs_order_are_compiled_by_nvrtc(
         code = machine_code(text)
         assert not any(name.startswith(("LDL", "STL")) for name in code)
     assert any("LDG.E.128" in name for text in texts for name in machine_code(text))
+
+
+@pytest.mark.parametrize("dtype", "fd")
+def test_squares_are_fused_with_their_sums(
+    host: Host, machine_code: Callable[..., Counter[str]], compiler: nvrtc.Compiler, dtype: str
+) -> None:
+    """As in CuPy's own kernel; hardly anything is kept in local memory, and one product is by a number."""
+    cases = [
+        (function, (host.cupy.asarray(RNG.normal(size=shape).astype(dtype)),))
+        for shape in ((40, 700), (40, 8200), (40, 10), (3, 100))
+        for function in (standard, scores_of_columns)
+    ]
+    texts = [
+        one for one in texts_of(host, cases) if OF_ROWS in one.source or OF_OTHERS in one.source
+    ]
+    assert len(texts) >= 5
+    on_every_architecture(compiler, texts, each=1)
+    with host.compiler.gathering():
+        for function, arguments in cases[:2]:
+            function(*arguments)
+    own = [one for one in host.compiler.texts.values() if "my_norm(x - mean)" in one.source]
+    assert own
+    for text in texts:
+        code = machine_code(text)  # one number may be put away over the call of a division
+        assert sum(code[name] for name in code if name.startswith(("LDL", "STL"))) <= 2
+    for text in (*texts, *own):
+        ptx = compiler.ptx(text.source, compiler.options(text.options, "compute_90"))
+        assert re.search(r"\bfma\.rn", ptx)
+        assert len(re.findall(r"\bmul\S*\.f(?:32|64)\b", ptx)) <= 1
 
 
 @pytest.mark.parametrize("architecture", ["sm_90", "sm_100"])

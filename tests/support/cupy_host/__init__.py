@@ -2,7 +2,7 @@
 
 CuPy's calls of the CUDA runtime, of the driver and of NVRTC are taken by Python objects before `cupy` is imported;
 memory is the host's, and kernel texts are compiled by g++ through `include/cuda_words.h`. NumPy stands in for
-NVIDIA's compiled products of matrices, sorting, FFTs, solvers and random numbers. The host's mathematical functions are not the
+NVIDIA's compiled products of matrices, sorting, FFTs, solvers and random numbers, and for CUB in CUB's order. The host's mathematical functions are not the
 device's: their last bits differ.
 """
 
@@ -47,12 +47,13 @@ def install() -> Host:
         raise RuntimeError(reason)
     if "cupy" in sys.modules:
         raise RuntimeError("cupy was imported before its functions could be replaced")
-    # The cache of kernels is `build`'s. Compiled CUB calls the runtime itself.
-    os.environ.update(CUPY_CACHE_IN_MEMORY="1", CUPY_ACCELERATORS="")
+    # The cache of kernels is `build`'s.
+    os.environ.update(CUPY_CACHE_IN_MEMORY="1", CUPY_ACCELERATORS="cub")
     replace_functions_of_cuda()
     import cupy  # noqa: PLC0415 - only now
 
     from tests.support.cupy_host import (  # noqa: PLC0415 - only where CuPy is installed
+        cub,
         curand,
         fourier,
         libraries,
@@ -62,7 +63,8 @@ def install() -> Host:
     blas = libraries.install(cupy, _parts["device"], _parts["compiler"])
     fourier.install(cupy, blas)
     solvers.install(cupy, blas)
-    curand.install(blas)
+    curand.install(cupy, blas)
+    cub.install(cupy, _parts["device"], _parts["compiler"])
     from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
 
     native.launch_by(_parts["driver"].functions_for_c())

@@ -51,7 +51,7 @@ def surroundings() -> str:
     version = subprocess.run(
         [shutil.which("g++"), "--version"], check=True, capture_output=True, text=True
     )
-    headers = [path.read_text() for path in sorted(INCLUDE.rglob("*.h"))]
+    headers = [path.read_text() for path in sorted(INCLUDE.rglob("*.*h"))]
     flags = (*KERNEL_FLAGS, *HEADERS, DEFINED.pattern)
     return "\0".join([version.stdout, *flags, *headers, version_of_cupy()])
 

@@ -1,4 +1,7 @@
-"""NumPy in place of cuRAND's generators: each has a state, from which numbers are drawn in the order of the calls."""
+"""NumPy in place of cuRAND's generators: each has a state, from which numbers are drawn in the order of the calls.
+
+CuPy's Generator calls compiled CUDA: methods of the same names and arguments stand in their places.
+"""
 
 from __future__ import annotations
 
@@ -83,9 +86,99 @@ class Curand(types.ModuleType):
         return found
 
 
-def install(blas: Blas) -> None:
-    """Put the stand-in in cuRAND's place."""
-    from cupy_backends.cuda import libs  # noqa: PLC0415 - only where CuPy is installed
+class Generators:
+    """What draws for CuPy's Generators, each of which has a state of NumPy's beside its own."""
+
+    def __init__(self, cupy: Any, blas: Blas) -> None:
+        self.cupy = cupy
+        self.blas = blas
+
+    def drawn(self, generator: Any, size: Any, dtype: Any, name: str, *given: Any) -> Any:
+        """New memory with what NumPy draws now, written in the order of the stream."""
+        bits = generator.bit_generator
+        bits._check_device()
+        bits.drawing = getattr(bits, "drawing", None) or np.random.RandomState(int(bits._seed))
+        made = self.cupy.ndarray(() if size is None else size, dtype)
+        values = np.asarray(getattr(bits.drawing, name)(*given, size=made.shape)).astype(dtype)
+        address = made.data.ptr
+
+        def work() -> None:
+            at(address, values.dtype.str, values.shape)[...] = values
+
+        self.blas.submit(work)
+        return made
+
+    def floats(self, generator: Any, size: Any, dtype: Any, out: Any, name: str) -> Any:
+        """Floats of a distribution without parameters, perhaps in memory that is given."""
+        if out is not None:
+            generator._check_output_array(dtype, size, out)
+            size = out.shape
+        kept = np.dtype(dtype) if np.dtype(dtype).char in "fd" else np.dtype("d")
+        made = self.drawn(generator, size, kept, name).astype(dtype, copy=False)
+        if out is None:
+            return made
+        self.cupy._core.elementwise_copy(made, out)
+        return out
+
+
+_drawing: list[Generators] = []
+
+
+# Methods for the class: functions of a module, as those of CuPy's are. `exponential` stays CuPy's, which calls one.
+def random(self: Any, size: Any = None, dtype: Any = float, out: Any = None) -> Any:
+    """Floats between 0 and 1."""
+    return _drawing[0].floats(self, size, dtype, out, "random_sample")
+
+
+def standard_normal(self: Any, size: Any = None, dtype: Any = float, out: Any = None) -> Any:
+    """Normally distributed numbers."""
+    if np.dtype(dtype).char not in "fd":
+        raise TypeError(f"Unsupported dtype {np.dtype(dtype).name} for standard_normal")
+    return _drawing[0].floats(self, size, dtype, out, "standard_normal")
+
+
+def standard_exponential(
+    self: Any, size: Any = None, dtype: Any = float, method: str = "inv", out: Any = None
+) -> Any:
+    """Exponentially distributed numbers."""
+    if method == "zig":
+        raise NotImplementedError("Ziggurat method is not supported")
+    return _drawing[0].floats(self, size, dtype, out, "standard_exponential")
+
+
+def uniform(
+    self: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = float
+) -> Any:
+    """Floats between two numbers, or elements of arrays."""
+    drawing = _drawing[0]
+    low, high = drawing.cupy.asarray(low), drawing.cupy.asarray(high)
+    if size is None:
+        size = drawing.cupy.broadcast(low, high).shape
+    made = drawing.drawn(self, size, "d" if np.dtype(dtype) == "d" else "f", "random_sample")
+    return (low + (high - low) * made).astype(dtype, copy=False)
+
+
+def integers(
+    self: Any, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
+) -> Any:  # fmt: skip
+    """Whole numbers between two others."""
+    low, high = (0, int(low)) if high is None else (int(low), int(high))
+    high -= not endpoint
+    if low > high:
+        raise ValueError("low >= high")
+    made = _drawing[0].drawn(self, size, "u4" if high - low < 2**32 else "u8", "randint", 0, high - low + 1)  # fmt: skip
+    return _drawing[0].cupy.add(low, made, dtype=dtype)
+
+
+def install(cupy: Any, blas: Blas) -> None:
+    """Put the stand-ins in cuRAND's place, and in that of a Generator's methods."""
+    from cupy.random import _generator_api  # noqa: PLC0415 - only where CuPy is installed
+    from cupy_backends.cuda import libs  # noqa: PLC0415 - the same
+
+    _generator_api.init_curand = lambda *_: None
+    _drawing[:] = [Generators(cupy, blas)]
+    for method in (random, standard_normal, standard_exponential, uniform, integers):
+        setattr(_generator_api.Generator, method.__name__, method)
 
     made: Any = Curand(blas)
     sys.modules[made.__name__] = libs.curand = made

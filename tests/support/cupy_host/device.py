@@ -26,14 +26,14 @@ HOST, DEVICE = 1, 2  # kinds of memory, as cudaMemoryType numbers them
 ATTRIBUTES = {
     1: 1024, 2: 1024, 3: 1024, 4: 64, 5: 2**31 - 1, 6: 65535, 7: 65535,  # threads of a block, sizes of block and grid
     8: 49152, 9: 65536, 10: 32, 12: 65536, 13: 1_980_000, 14: 512,  # shared and constant memory, warp, clock
-    16: 132, 19: 1, 31: 1, 36: 3_201_000, 37: 6144, 38: 60 << 20, 39: 2048, 40: 3, 41: 1,
+    16: 13, 19: 1, 31: 1, 36: 3_201_000, 37: 6144, 38: 60 << 20, 39: 2048, 40: 3, 41: 1,
     75: 9, 76: 0, 78: 1, 81: 233472, 82: 65536, 97: 232448, 106: 32, 115: 1,
 }  # fmt: skip
 PROPERTIES = {
     "name": b"the host's processor", "totalGlobalMem": 16 << 30, "sharedMemPerBlock": 49152, "regsPerBlock": 65536,
     "warpSize": 32, "maxThreadsPerBlock": 1024, "maxThreadsDim": (1024, 1024, 64),
     "maxGridSize": (2**31 - 1, 65535, 65535), "clockRate": 1_980_000, "totalConstMem": 65536, "major": 9, "minor": 0,
-    "multiProcessorCount": 132, "concurrentKernels": 1, "pciBusID": 0, "pciDeviceID": 0, "pciDomainID": 0,
+    "multiProcessorCount": 13, "concurrentKernels": 1, "pciBusID": 0, "pciDeviceID": 0, "pciDomainID": 0,
     "memoryClockRate": 3_201_000, "memoryBusWidth": 6144, "l2CacheSize": 60 << 20,
     "maxThreadsPerMultiProcessor": 2048, "sharedMemPerMultiprocessor": 233472, "regsPerMultiprocessor": 65536,
     "sharedMemPerBlockOptin": 232448, "unifiedAddressing": 1, "managedMemory": 1, "integrated": 0,

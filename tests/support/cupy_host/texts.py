@@ -18,6 +18,16 @@ DYNAMIC = re.compile(
 )
 DEVICE_VARIABLE = re.compile(r"__device__(?=\s+[\w:<>\s,*&]+?(?:\[[^\]]*\]\s*)*(?:=|;))")
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
+# Statements of PTX, and what they are on the host.
+INSTRUCTIONS = {
+    re.compile(r'asm\("add\.rn\.f\d\d %0, %0, %1;"[^;]*;'): "a = cuda_unflushed_sum(a, b);",
+    re.compile(
+        r'asm\("\{ \.reg[^}]*?setp\.gtu[^}]*\}"[^;]*;'
+    ): "a = cuda_unflushed_extreme<true>(a, b);",
+    re.compile(
+        r'asm\("\{ \.reg[^}]*?setp\.leu[^}]*\}"[^;]*;'
+    ): "a = cuda_unflushed_extreme<false>(a, b);",
+}
 # What makes the threads of a block wait for each other.
 WAITS = re.compile(
     r"__sync\w+|__shfl\w*_sync|__(?:ballot|any|all|match_\w+|reduce_\w+)_sync|__activemask"
@@ -114,6 +124,8 @@ class Text:
 def rewritten(text: str) -> str:
     """Say in words of the host what no macro can."""
     text = DYNAMIC.sub(r"\2 *const \3 = (\2 *)cuda_dynamic_shared;", text)
+    for instruction, meaning in INSTRUCTIONS.items():
+        text = instruction.sub(meaning, text)
     return DEVICE_VARIABLE.sub("__device_variable__", text)
 
 
@@ -128,4 +140,4 @@ COMMON_INCLUDES = {
         "bfloat16.cuh",
     )
 }
-RULES = "1"  # a change of how texts are rewritten is to change it
+RULES = "2"  # a change of how texts are rewritten is to change it

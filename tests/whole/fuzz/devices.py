@@ -56,7 +56,7 @@ def normalised(p):
     return p / (abs(p).sum(axis=-1, keepdims=True) + 1)
 
 """
-LENGTHS = (0, 1, 2, 3, 5, 33, 33, 257)
+LENGTHS = (0, 1, 2, 3, 5, 33, 33, 257, 512, 700)
 LARGEST = 9000  # elements of an array: kernels are run by the host
 NUMBERS = "0 1 2 3 -1 0.5 -1.5 2.5 n n s s 7 1e3 True".split()
 KEYS = (

@@ -22,7 +22,8 @@ typedef struct {
     int device;
     bool has_stream;
     intptr_t stream;
-    Queue *queue; /* where launches wait, or NULL: they do not */
+    Queue *queue;  /* where launches wait, or NULL: they do not */
+    bool declines; /* a kernel would refuse arrays such as these again */
 } Run;
 
 /* An argument of a recorded launch: a place among operands, results and temporaries, or a value. */
@@ -111,7 +112,7 @@ typedef struct {
     PyObject **dtype; /* of a map's results, or NULL */
     PyObject
         *maker; /* of a map: form(axes, wide, few, columns, device); else: record(arrays, device) */
-    PyObject *condition;  /* called before each run of a record's: whether it may; or NULL */
+    PyObject *condition;  /* called before each run of a program with it: whether it may; or NULL */
     int few, tile;        /* elements that a thread takes at once, or of a row, of at least */
     Py_ssize_t takes_few; /* so many in all */
     Py_ssize_t warps;     /* more than so many go down several rows */
@@ -138,6 +139,8 @@ void record_release(Record *record);
 
 /* runs.c */
 int find_stream(Run *run);
+size_t put_key(const DeviceView *views, int arrays, int device, Py_ssize_t *key);
+int check_condition(const Kernel *self);
 int kernel_run(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kernels,
                PyObject **results);
 

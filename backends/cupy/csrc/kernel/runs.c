@@ -491,7 +491,7 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kerne
 }
 
 /* The words that a record is found by: the device, shapes and strides; how many there are. */
-static size_t
+size_t
 put_key(const DeviceView *views, int arrays, int device, Py_ssize_t *key)
 {
     size_t words = 0;
@@ -638,8 +638,8 @@ run_record(const Kernel *self, const Record *record, Cell *operands, Run *run,
     return status;
 }
 
-/* Whether a kernel may run now: -1 with an exception where not. */
-static int
+/* Whether a kernel may run now: -1 with an exception where not. Runs Python code. */
+int
 check_condition(const Kernel *self)
 {
     if (self->condition == NULL) {
@@ -676,7 +676,7 @@ run_recorded(Kernel *self, PyObject *const *operands, Run *run, const bool *for_
     Py_ssize_t items[arrays + 1];
     Cell cells[self->operands + 1];
     Given given = {.views = views, .items = items};
-    if (check_condition(self) < 0 || read_operands(self, operands, given, cells) < 0) {
+    if (read_operands(self, operands, given, cells) < 0) {
         return -1;
     }
     size_t room = 1;
@@ -694,6 +694,7 @@ run_recorded(Kernel *self, PyObject *const *operands, Run *run, const bool *for_
         PyErr_Format(PyExc_ValueError, "%d results, not %d", record->results, self->results);
     }
     else if (record->is_aligned && !are_aligned(self, cells)) {
+        run->declines = true;
         refuse("an array begins elsewhere than the library reads neighbours at once");
     }
     else {

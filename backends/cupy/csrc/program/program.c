@@ -49,7 +49,7 @@ static const struct {
 };
 
 static int
-check_step(const Step *step, PyObject *given)
+check_step(Program *self, const Step *step, PyObject *given)
 {
     bool fits = (forms[step->kind].reads < 0 || forms[step->kind].reads == step->reads.count) &&
                 (forms[step->kind].outs < 0 || forms[step->kind].outs == step->outs.count);
@@ -57,6 +57,7 @@ check_step(const Step *step, PyObject *given)
         const Kernel *kernel = (const Kernel *)step->object;
         fits = Py_IS_TYPE(step->object, kernel_type) && kernel->operands == step->reads.count &&
                kernel->results == step->outs.count;
+        self->has_conditions |= fits && kernel->condition != NULL;
     }
     if (step->names != NULL && PyTuple_GET_SIZE(step->names) > step->reads.count) {
         fits = false;
@@ -101,7 +102,7 @@ read_step(Program *self, PyObject *given)
         PyErr_NoMemory();
         return -1;
     }
-    return check_step(step, given);
+    return check_step(self, step, given);
 }
 
 /* ((slot, object), ...) */

@@ -36,6 +36,9 @@ typedef struct {
 /* Places of a program at which launches are handed over that are told apart. */
 enum { REPLAYS = 16 };
 
+/* Inputs that are remembered. */
+enum { DECLINED = 8 };
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -50,12 +53,19 @@ typedef struct {
     Replay *replay;      /* `REPLAYS` of them, or NULL: no launch has to wait */
     PyObject *refused;   /* refused(error, late): NotImplemented, or raises */
     PyObject *otherwise; /* called with the inputs where plain Python is to run; or NULL */
+    bool has_conditions; /* kernels' own, asked for before the first step */
+    int declines;        /* how many times inputs were declined for `otherwise` */
+    uint64_t declined[DECLINED]; /* hashes of the last ones: they go there at once */
 } Program;
 
 /* program_run.c */
 bool leaves_waiting(const Step *step);
 int program_use(PyObject *errors);
 PyObject *program_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+
+/* declined.c */
+bool is_declined(const Program *self, PyObject *const *inputs, int device);
+void note_declined(Program *self, PyObject *const *inputs, int device);
 
 /* program.c */
 int program_begin(PyObject *module);

@@ -232,6 +232,26 @@ check_numbers(const Program *self, PyObject *const *slots)
     return 0;
 }
 
+/* Whether all kernels may run now: -1 with an exception where not. Many have one condition. */
+static int
+check_conditions(const Program *self)
+{
+    const PyObject *last = NULL;
+    for (int i = 0; self->has_conditions && i < self->steps; i++) {
+        if (self->step[i].kind != STEP_KERNEL) {
+            continue;
+        }
+        const Kernel *kernel = (const Kernel *)self->step[i].object;
+        if (kernel->condition != NULL && kernel->condition != last) {
+            last = kernel->condition;
+            if (check_condition(kernel) < 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
 /* Launch what waits: at the place `*place` of the program, which is counted. */
 static int
 launch_all(const Program *self, Run *run, int *place)
@@ -301,7 +321,7 @@ static int
 run_steps(const Program *self, PyObject **slots, Run *run, int *number, int *place)
 {
     *number = 0;
-    if (check_numbers(self, slots) < 0) {
+    if (check_numbers(self, slots) < 0 || check_conditions(self) < 0) {
         return -1;
     }
     for (; *number < self->steps; ++*number) {
@@ -386,12 +406,23 @@ outputs_of(const Program *self, PyObject *const *slots)
     return tuple_of(outputs, self->outputs.count);
 }
 
+/* Whether a refusal says that it is one for all arrays such as these. */
+static bool
+is_lasting(PyObject *error)
+{
+    PyObject *answer = PyObject_GetAttrString(error, "is_lasting");
+    PyErr_Clear();
+    bool is_so = answer == Py_True;
+    Py_XDECREF(answer);
+    return is_so;
+}
+
 /*
  * What to give where a step raised: Python decides which errors are refusals, once the slots are
  * empty, so that memory is free for plain Python.
  */
 static PyObject *
-answer_to_error(const Program *self, bool late)
+answer_to_error(Program *self, PyObject *const *inputs, const Run *run, bool late)
 {
     if (!is_handled_error()) {
         return NULL;
@@ -401,6 +432,9 @@ answer_to_error(const Program *self, bool late)
     PyErr_NormalizeException(&type, &value, &traceback);
     if (traceback != NULL) {
         PyException_SetTraceback(value, traceback);
+    }
+    if (self->otherwise != NULL && (run->declines || is_lasting(value))) {
+        note_declined(self, inputs, run->device);
     }
     PyObject *answer =
         PyObject_CallFunctionObjArgs(self->refused, value, late ? Py_True : Py_False, NULL);
@@ -438,7 +472,7 @@ run_program(Program *self, PyObject *const *inputs, int device)
         Py_CLEAR(slots[i]);
     }
     give_queue_back(self, &run);
-    return fine ? result : answer_to_error(self, number > self->committed);
+    return fine ? result : answer_to_error(self, inputs, &run, number > self->committed);
 }
 
 /*
@@ -461,7 +495,8 @@ program_vectorcall(PyObject *program, PyObject *const *args, size_t nargsf, PyOb
         Py_RETURN_NOTIMPLEMENTED;
     }
     Py_INCREF(self); /* another thread may forget it */
-    PyObject *result = run_program(self, args, device);
+    PyObject *result = is_declined(self, args, device) ? Py_NewRef(Py_NotImplemented)
+                                                       : run_program(self, args, device);
     if (result == Py_NotImplemented && self->otherwise != NULL) {
         Py_DECREF(result);
         result = PyObject_Vectorcall(self->otherwise, args, (size_t)self->inputs, NULL);

@@ -18,6 +18,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <xmmintrin.h>
+
 #include "cuda_threads.h"
 
 #define __CUDACC_VER_MAJOR__ 13
@@ -313,6 +315,31 @@ inline int __float2int_rn(float v) { return (int)std::nearbyint(v); }
 inline int __float2int_rz(float v) { return (int)v; }
 inline float __double2float_rn(double v) { return (float)v; }
 inline float __int2float_rn(int v) { return (float)v; }
+
+/* ---- Instructions of PTX that flush no denormal, in kernels that flush them. */
+
+struct CudaUnflushed {
+    unsigned control = _mm_getcsr();
+    CudaUnflushed() { _mm_setcsr(control & ~0x8040u); }
+    ~CudaUnflushed() { _mm_setcsr(control); }
+};
+inline float
+cuda_unflushed_sum(float a, float b)
+{
+    CudaUnflushed unflushed;
+    const float sum = a + b;
+    return std::isnan(sum) ? NAN : sum;
+}
+inline double cuda_unflushed_sum(double a, double b) { return a + b; }
+/* The other value where it is more (or no more) than one's own, or a NaN where one's own is none. */
+template <bool is_most, class T>
+T
+cuda_unflushed_extreme(T own, T other)
+{
+    CudaUnflushed unflushed;
+    const bool is_taken = is_most ? !(other <= own) : !(other > own);
+    return !std::isnan(own) && is_taken ? other : own;
+}
 
 /* ---- Mathematics: the host's, which differs from CUDA's in the last bits. */
 
