@@ -55,7 +55,7 @@ def called(
     rule = FUNCTIONS.get(function)
     if rule is None and isinstance(function, np.ufunc) and any(map(is_array, arguments)):
         rule = functools.partial(_ufunc, function=function)
-    if rule is None or not (function in MAKERS or any(map(is_array, arguments))):
+    if rule is None or not (function in OF_NUMBERS or any(map(is_array, arguments))):
         return None
     return _applied(reader, rule, arguments, keywords)
 
@@ -213,8 +213,9 @@ MAKERS: dict[Any, Rule] = {
     np.vstack: making.stacked, np.stack: making.stacked,
     np.arange: arranged.arange, np.linspace: arranged.linspace,
 }
+OF_NUMBERS: dict[Any, Rule] = {**MAKERS, np.isclose: composed.close, np.allclose: composed.all_close}
 FUNCTIONS: dict[Any, Rule] = {
-    **MAKERS,
+    **OF_NUMBERS,
     np.zeros_like: making.maker_like(0), np.ones_like: making.maker_like(1), np.empty_like: making.maker_like(None),
     **{getattr(np, name): _fold(ufunc) for name, ufunc in FOLDS.items()},
     np.mean: _mean, np.copy: _copy, np.flip: _flip, np.where: _where, np.transpose: _transposed,

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import arithmetic, conversions, elementwise, making, reductions, views
+from ufuse.frame_hook.nests import (
+    arithmetic,
+    conversions,
+    elementwise,
+    making,
+    reductions,
+    values,
+    views,
+)
 from ufuse.frame_hook.nests.functions import MOST_DECIMALS
 from ufuse.frame_hook.nests.integers import minus, plus
 from ufuse.frame_hook.nests.values import (
     INT,
+    NP_BOOL,
     NP_FLOAT,
     Array,
+    Axis,
     Item,
     Items,
     Known,
@@ -67,7 +79,7 @@ def norm(
     axis: Item = NOTHING,
     keepdims: Item | None = None,
 ) -> Item:
-    """`np.linalg.norm` of a vector: of what lies side by side, which it copies where it does not. Or along an axis."""
+    """`np.linalg.norm` of all elements, one behind another as they lie in memory, or along an axis."""
     one = _floats(reader, item)
     if not is_none(axis):
         if not is_none(order) and order != Known(2):
@@ -79,10 +91,104 @@ def norm(
         if isinstance(total, Number):
             return Number(NP_FLOAT, reader.out.op("sqrt", F64, total.value))
         return elementwise.apply(reader, np.sqrt, total)
-    _refuse(order, keepdims)
-    row = reductions.row(reader, elementwise.copied(reader, one))
+    _refuse(keepdims)
+    lazy = elementwise.copied(reader, one)
+    if order != Known("fro" if len(lazy.lengths) == 2 else 2):
+        _refuse(order)
+    row = reductions.row(reader, _flattened(reader, lazy))
     length = reductions.dot(reader, "dot", row, row)
     return Number(NP_FLOAT, reader.out.op("sqrt", F64, length.value))
+
+
+def _flattened(reader: Reader, item: Lazy) -> Array | Lazy:
+    """The elements of an expression as a vector, in the order in which a new array would have them."""
+    if len(item.lengths) < 2:
+        return item
+    if elementwise.is_turned(item):
+        item = elementwise.turned(item)
+    else:
+        elementwise.keep_orders(reader, item)
+    out, axes = reader.out, []
+    step = out.constant(I64, 1)
+    for length in reversed(item.lengths):
+        axes.insert(0, Axis(length, 0, computed=step if axes else None))
+        step = out.op("mul", I64, step, length.value)
+    fresh = elementwise.allocated(reader, item.dtype, [Length(step)])
+    target = replace(views.part(reader, fresh), axes=tuple(axes))
+    elementwise.assign(reader, target, item)
+    return fresh
+
+
+def close(
+    reader: Reader,
+    left: Item,
+    right: Item,
+    rtol: Item = Known(1e-5),  # noqa: B008 (it never changes)
+    atol: Item = Known(1e-8),  # noqa: B008
+    equal_nan: Item = Known(False),  # noqa: B008
+) -> Number | Lazy:
+    """`np.isclose` of floats, arrays or numbers, in NumPy's order; what is invalid is a doubt, as elsewhere."""
+    if not isinstance(equal_nan, Known) or equal_nan.value is not False:
+        raise NotNativeError("np.isclose has arguments that are not followed")
+    out = reader.out
+    relative, absolute, x, y = (_real(reader, one) for one in (rtol, atol, left, right))
+    if not (isinstance(relative, Number) and isinstance(absolute, Number)):
+        raise NotNativeError("np.isclose has arrays as tolerances")
+    for one in (relative, absolute):
+        conversions.doubt_not_finite(out, one.value)
+    if isinstance(x, Number) and isinstance(y, Number):
+        distance = out.op("abs", F64, out.op("sub", F64, x.value, y.value))
+        most, is_finite = _nearest(reader, y, relative, absolute)
+        is_near = out.op("and", I1, out.op("fle", I1, distance, most), is_finite)
+        return Number(NP_BOOL, out.op("or", I1, is_near, out.op("feq", I1, x.value, y.value)))
+
+    def of(ufunc: np.ufunc, *operands: Item) -> Lazy:
+        return elementwise.apply(reader, ufunc, *operands)
+
+    distances = of(np.absolute, of(np.subtract, x, y))
+    finite: Item
+    if isinstance(y, Number):
+        limit, is_finite = _nearest(reader, y, relative, absolute)
+        finite = Number(NP_BOOL, is_finite)
+        near = of(np.less_equal, distances, Number(NP_FLOAT, limit))
+    else:
+        sizes = of(np.absolute, y)
+        near = of(np.less_equal, distances, of(np.add, absolute, of(np.multiply, relative, sizes)))
+        finite = of(np.less, sizes, Known(math.inf))
+    return of(np.bitwise_or, of(np.bitwise_and, near, finite), of(np.equal, x, y))
+
+
+def _nearest(
+    reader: Reader, item: Number, relative: Number, absolute: Number
+) -> tuple[Value, Value]:
+    """How far from a number is close to it, and whether it is finite."""
+    out = reader.out
+    size = out.op("abs", F64, item.value)
+    most = out.op("add", F64, absolute.value, out.op("mul", F64, relative.value, size))
+    return most, out.op("flt", I1, size, out.constant(F64, math.inf))
+
+
+def _real(reader: Reader, item: Item) -> Number | Array | Part | Lazy:
+    """An array of floats, or a number as one of NumPy's."""
+    if elementwise.is_array(item):
+        return _floats(reader, item)
+    one = conversions.number(reader.out, item)
+    if one.type.kind not in ("float", "int"):
+        raise NotNativeError("a function of arrays has other numbers")
+    conversions.doubt_inexact(reader.out, one)
+    return Number(NP_FLOAT, conversions.as_f64(reader.out, one))
+
+
+def all_close(
+    reader: Reader, left: Item, right: Item, *tolerances: Item, **keywords: Item
+) -> Number:
+    """`np.allclose`: Python's bool."""
+    found = close(reader, left, right, *tolerances, **keywords)
+    if not isinstance(found, Number):
+        every = reductions.fold(reader, "logical_and", found)
+        assert isinstance(every, Number)
+        found = every
+    return Number(values.BOOL, found.value)
 
 
 def outer(reader: Reader, left: Item, right: Item) -> Lazy:

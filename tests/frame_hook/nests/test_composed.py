@@ -33,6 +33,11 @@ NUMBERS = (
     "np.linalg.norm(x)", "np.linalg.norm(x - A[0, : len(x)])", "np.var(x)", "x.std()", "np.std(x, ddof=1)", "np.ptp(x)",
     "np.std(A)", "np.linalg.norm(np.array([x[0], 3.0, i]))", "np.var(x * 3, ddof=0)",
     "np.corrcoef(x, A[0, : len(x)])[0, 1]", "np.cov(x[::-1], x)[1, 0]", "np.corrcoef(x, x)[1, 1]", "np.linalg.norm(x, axis=0)", "np.linalg.norm(x, 2, -1)", "np.linalg.norm(A[:9], axis=1)[i % 9]",
+    "np.linalg.norm(x, 2)", "np.linalg.norm(A)", "np.linalg.norm(A[1:-1, ::2] - A[:-2, ::2], 'fro')", "np.linalg.norm(A.T * 2)",
+    "np.allclose(x, A[0, : len(x)])", "np.allclose(A, A[:, :1], atol=0.5)", "np.allclose(x, 0.5, 1, i)", "np.isclose(x[0], x[-1], rtol=0.5)",
+    "np.isclose(i, 200)", "np.isclose(x[0], float(x[0]), atol=i)", "np.allclose(i, x[0] + i)", "np.allclose(0.5, x)", "np.isclose(x, x[::-1], 0.1)[-1]",
+    "np.isclose(x[0], 0.5, x[1] / x[-1])", "np.isclose(x, x[0] / x[1])[0]", "np.allclose(np.float64(2.5), x, np.float64(0.5), x[0])",
+    "np.linalg.norm(A[: i % 3, 1:])", "np.linalg.norm(A[None, : i % 3 + 1] * x[0])",
 )  # fmt: skip
 
 
