@@ -116,6 +116,10 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "exponential": ((F64,), F64),
     "integers": ((I64, I64), I64),  # the least and the greatest
     "masked_integers": ((I64, I64), I64),  # as a RandomState draws them
+    "interval": (
+        (I64,),
+        I64,
+    ),  # the greatest, from 0 on: as places are drawn where elements are shuffled
     "legacy_gauss": ((), F64),  # as a RandomState draws them, of a normal distribution
     "legacy_normal": ((F64, F64), F64),
     "legacy_exponential": ((F64,), F64),

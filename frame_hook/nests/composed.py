@@ -108,7 +108,8 @@ def _flattened(reader: Reader, item: Lazy) -> Array | Lazy:
         item = elementwise.turned(item)
     else:
         elementwise.keep_orders(reader, item)
-    out, axes = reader.out, []
+    out = reader.out
+    axes: list[Axis] = []
     step = out.constant(I64, 1)
     for length in reversed(item.lengths):
         axes.insert(0, Axis(length, 0, computed=step if axes else None))

@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests import (
     made_dicts,
     made_rows,
     object_lists,
+    shuffles,
     tables,
 )
 from ufuse.frame_hook.nests.values import (
@@ -143,6 +144,9 @@ def call(
             reader.stack.append(lists.called_method(reader, owner, name, arguments))
             return
         reader.stack.append(array_calls.called_method(reader, owner, name, arguments, keywords))
+        return
+    if isinstance(function, Generating) and shuffles.is_read(function, arguments, keywords):
+        shuffles.enter(reader, function, arguments, keywords)
         return
     if isinstance(function, Generating):
         reader.stack.append(draws.called(reader, function, arguments, keywords))

@@ -878,6 +878,9 @@ def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:
     if name == "uniform":
         least, more = inputs
         return float(least + more * generator.random())
+    if name == "interval":
+        (most,) = inputs
+        return int(np.random.RandomState(bit_generator_of(generator)).randint(0, most + 1))
     if name == "masked_integers":
         least, most = inputs
         return int(generator.randint(least, most + 1))
