@@ -127,7 +127,7 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "gauss": ((), F64),  # as `random.Random.gauss` does, with a mean of 0 and a deviation of 1
 }
 WRITERS = frozenset(
-    "store append enter map reduce matmul take put scan nonzero sort draws".split()
+    "store append enter map reduce matmul take put scan nonzero sort argsort draws".split()
 )  # what writes arrays
 MAP_AXES = 6  # at most
 TABLE_AXES = 2  # of a list of lists
@@ -243,7 +243,8 @@ class Instruction:
     `ufunc.accumulate`), `nonzero` (attributes: the Views of a vector of bools along the first of two axes, and of an
     int64 temporary along the second; inputs: their lengths, those of the Views; where it is true: a doubt unless there
     are as many places as the temporary has), `sort` (attributes: the View of a whole temporary; inputs: its lengths,
-    those of the View; in place as if it were a vector, NaN last).
+    those of the View; in place as if it were a vector, NaN last), `argsort` (attributes: the Views of a whole temporary
+    of one axis and of one of int64; inputs: a length, those of the Views; the places of the elements in that order).
 
     `draw` (attributes: a name of DRAWS, the name of a generator's slot) gives a random number, and moves the generator;
     `draws` (one attribute more: the View of a whole temporary; behind the inputs: its lengths, the view's) fills that.

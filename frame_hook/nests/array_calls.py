@@ -208,7 +208,7 @@ FOLDS = {
 MAKERS: dict[Any, Rule] = {
     np.zeros: making.maker(0), np.ones: making.maker(1), np.empty: making.maker(None), np.ndarray: making.maker(None),
     np.full: making.full,
-    np.eye: making.identity, np.identity: making.identity, np.array: making.array,
+    np.eye: arranged.identity, np.identity: arranged.identity, np.array: making.array,
     np.asarray: making.as_array, np.concatenate: composed.concatenate,
     np.vstack: making.stacked, np.stack: making.stacked,
     np.arange: arranged.arange, np.linspace: arranged.linspace,
@@ -230,7 +230,7 @@ FUNCTIONS: dict[Any, Rule] = {
     np.cov: composed.covariance, np.corrcoef: composed.correlation,
     np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),
     np.flatnonzero: arranged.places, np.nonzero: arranged.nonzero, np.count_nonzero: arranged.count_nonzero,
-    np.sort: arranged.ordered, np.median: arranged.median,
+    np.sort: arranged.ordered, np.argsort: arranged.order, np.median: arranged.median,
     np.round: composed.rounded, np.around: composed.rounded,
 }
 ATTRIBUTES = frozenset({"T", "shape", "ndim", "size", "dtype"})
@@ -239,6 +239,7 @@ METHODS: dict[str, Rule] = {
     "argmax": _position("argmax"), "argmin": _position("argmin"),
     "var": composed.variance, "std": composed.deviation, "clip": composed.clip, "round": composed.rounded,
     "astype": composed.converted, "tolist": made_lists.of_array, "fill": composed.filled,
+    "argsort": arranged.order,
     "cumsum": arranged.accumulated("add"), "cumprod": arranged.accumulated("multiply"), "nonzero": arranged.nonzero,
     "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }

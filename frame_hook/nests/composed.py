@@ -306,32 +306,49 @@ def _limit(reader: Reader, limit: Item) -> Number:
     return Number(NP_FLOAT, value)
 
 
-def variance(reader: Reader, item: Item, *, ddof: Item | None = None) -> Number:
-    """`np.var` of all floats of an array."""
+def variance(
+    reader: Reader,
+    item: Item,
+    axis: Item | None = None,
+    *,
+    ddof: Item | None = None,
+    keepdims: Item | None = None,
+) -> Number | Array | Lazy:
+    """`np.var` of floats, of all of an array or along axes."""
     one = reductions.array_of(reader, _floats(reader, item))
     taken = ddof.value if isinstance(ddof, Known) else 0 if ddof is None else None
     if type(taken) is not int:
         raise NotNativeError("ddof is no constant")
-    out = reader.out
-    mean = reductions.mean(reader, one)
-    assert isinstance(mean, Number)
+    out, axes = reader.out, reductions.folded_axes(axis, len(one.axes))
+    is_all = len(axes) == len(one.axes)
+    mean = reductions.mean(reader, one, axis, None if is_all else Known(True))
     distance = elementwise.apply(reader, np.subtract, one, mean)
-    total = reductions.fold(
-        reader, "add", elementwise.apply(reader, np.multiply, distance, distance)
-    )
-    assert isinstance(total, Number)
-    count = one.lengths[0].value
-    for length in one.lengths[1:]:
-        count = out.op("mul", I64, count, length.value)
+    square = elementwise.apply(reader, np.multiply, distance, distance)
+    total = reductions.fold(reader, "add", square, axis, keepdims)
+    count = reductions.elements_along(reader, one, axes)
     count = minus(out, count, out.constant(I64, taken))
     out.doubt_if(out.op("ile", I1, count, out.constant(I64, 0)))
-    return Number(NP_FLOAT, out.op("div", F64, total.value, out.op("to_f64", F64, count)))
+    divisor = Number(NP_FLOAT, out.op("to_f64", F64, count))
+    if isinstance(total, Number):
+        return Number(NP_FLOAT, out.op("div", F64, total.value, divisor.value))
+    quotient = elementwise.apply(reader, np.divide, total, divisor)
+    return reductions.in_place(reader, total, quotient)
 
 
-def deviation(reader: Reader, item: Item, *, ddof: Item | None = None) -> Number:
-    """`np.std` of all floats of an array."""
-    found = variance(reader, item, ddof=ddof)
-    return Number(NP_FLOAT, reader.out.op("sqrt", F64, found.value))
+def deviation(
+    reader: Reader,
+    item: Item,
+    axis: Item | None = None,
+    *,
+    ddof: Item | None = None,
+    keepdims: Item | None = None,
+) -> Number | Array | Lazy:
+    """`np.std` of floats, of all of an array or along axes."""
+    found = variance(reader, item, axis, ddof=ddof, keepdims=keepdims)
+    if isinstance(found, Number):
+        return Number(NP_FLOAT, reader.out.op("sqrt", F64, found.value))
+    root = elementwise.apply(reader, np.sqrt, found)
+    return root if isinstance(found, Lazy) else reductions.in_place(reader, found, root)
 
 
 def covariance(reader: Reader, item: Item, other: Item) -> Array:

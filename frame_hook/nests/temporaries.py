@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 PLAIN = (Value, Known, Number, NumberKind, Complex)  # that hold none
+OTHER_ORDER = "a new array whose memory is not in C's order"
 MOST_AT_ONCE = 4  # arrays that one instruction made, in as many variables
 
 
@@ -65,6 +66,7 @@ class Temporaries:
         self._arrays: list[_Array] = []
         self._views: list[_View] = []
         self._within: dict[int, str] = {}
+        self._turned: set[int] = set()
         self._ordinal = 0
         self.overwritten: tuple[int, Item] | None = None
 
@@ -106,6 +108,24 @@ class Temporaries:
     def is_within(self, kind: TemporaryKind) -> bool:
         """Whether an array is given back as a view."""
         return kind.number in self._within
+
+    def keep_inside(self, kind: TemporaryKind) -> None:
+        """The memory of an array is in another order than NumPy's would be."""
+        self._turned.add(kind.number)
+
+    def is_kept_inside(self, holder: Holder) -> bool:
+        """Whether an array's strides would be others in NumPy."""
+        return isinstance(holder, TemporaryKind) and holder.number in self._turned
+
+    def refuse_given(self, holder: Holder) -> None:
+        """Refuse to give an array back whose strides would be others.
+
+        Raises:
+            NotNativeError: they would.
+
+        """
+        if self.is_kept_inside(holder):
+            raise NotNativeError(OTHER_ORDER)
 
     def view(self, reader: Reader, holder: Holder, axes: Axes) -> ViewKind:
         """A view that is not held any more, for the instruction that is being read."""
@@ -195,7 +215,7 @@ def _renumbered(
             attributes = tuple(new[number] for number in numbers)
         case (
             "fold" | "dot" | "reduce" | "matmul" | "take" | "put" | "position"
-            | "scan" | "nonzero" | "sort" | "draws", given,
+            | "scan" | "nonzero" | "sort" | "argsort" | "draws", given,
         ):  # fmt: skip
             attributes = tuple(_view(each, new) for each in given)
         case "map", (Map() as statement,):

@@ -567,6 +567,8 @@ class WholeReader(Reader):
 
     def _give(self, place: int, leaf: Leaf) -> None:
         out, name, kinds = self.out, _name(place), self._kinds[place]
+        if isinstance(leaf, Array | Part):
+            self.memory.refuse_given(leaf.holder)
         if isinstance(leaf, Number):
             kind = leaf.type.kind
             if kind not in kinds:

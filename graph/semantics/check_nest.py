@@ -472,6 +472,17 @@ def _why_not_sort(
     return _why_not_parts(nest, one.attributes, len(one.attributes[0].axes), given)
 
 
+def _why_not_argsort(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    if len(one.attributes) != 2 or result is not None:
+        return "it works on two views, and gives nothing (law 3)"
+    if why := _why_not_parts(nest, one.attributes, 1, given):
+        return why
+    dtype = nest.numbered[one.attributes[1].array].dtype
+    return None if dtype == np.dtype(int) else "it puts places into a vector of int64 (law 3)"
+
+
 OF_PYTHON = ("below", "gauss")  # what only its generators draw
 
 
@@ -525,6 +536,7 @@ RULES: dict[str, Rule] = {
     "scan":     _why_not_scan,
     "nonzero":  _why_not_nonzero,
     "sort":     _why_not_sort,
+    "argsort":  _why_not_argsort,
     "dot":      _why_not_fold,
     "doubt_if": _why_not_doubt,
 }

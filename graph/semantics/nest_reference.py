@@ -585,7 +585,7 @@ def _computed(
             return _indexed(one, inputs, arrays)
         case "position":
             return _position(one, inputs, arrays)
-        case "scan" | "nonzero" | "sort":
+        case "scan" | "nonzero" | "sort" | "argsort":
             return _arranged(one, inputs, arrays)
         case "dot":
             return _product(one, inputs, arrays)
@@ -805,12 +805,14 @@ def _position(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray])
 
 
 def _arranged(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:
-    """`scan`, `nonzero` and `sort`."""
+    """`scan`, `nonzero`, `sort` and `argsort`."""
     views = [view for view in one.attributes if isinstance(view, View)]
     lengths, places = inputs[: len(views[0].axes)], list(inputs[len(views[0].axes) :])
     parts = [_view(view, lengths, places, arrays) for view in views]
     if one.op == "sort":
         parts[0].reshape(-1).sort()
+    elif one.op == "argsort":
+        parts[1][...] = np.argsort(parts[0])
     elif one.op == "scan":
         parts[1][...] = getattr(np, one.attributes[0]).accumulate(parts[0])
     else:

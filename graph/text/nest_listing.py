@@ -103,7 +103,7 @@ class _Listing:
                 return self._folded(one, inputs)
             case "matmul" | "take" | "put":
                 return self._moved(one, inputs)
-            case "scan" | "nonzero" | "sort":
+            case "scan" | "nonzero" | "sort" | "argsort":
                 return self._arranged(one, inputs)
         name = one.attributes[0] if one.op == "call" else one.op
         if name[0] in "fi" and name[1:] in BINARY:

@@ -14,6 +14,7 @@ from ufuse.backends.numpy.llvm.nest_body import (
 from ufuse.backends.numpy.llvm.nest_calls import emit_function, emit_numpy, emit_square
 from ufuse.backends.numpy.llvm.nest_draws import emit_draw, emit_draws
 from ufuse.backends.numpy.llvm.nest_folds import (
+    emit_argsort,
     emit_dot,
     emit_fold,
     emit_indexed,
@@ -497,6 +498,7 @@ RULES: dict[str, Rule] = {
     "scan":    emit_scan,
     "nonzero": emit_nonzero,
     "sort":    emit_sort,
+    "argsort": emit_argsort,
     "dot":     emit_dot,
     "alloc":   emit_alloc,
     "append":  emit_append,

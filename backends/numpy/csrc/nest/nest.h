@@ -442,6 +442,7 @@ int nest_positions(int64_t type, int64_t is_least, int64_t axes, int64_t folded,
 int nest_scan(const Loop *loop, int64_t itemsize, int64_t *table);
 int nest_nonzero(int64_t *table);
 int nest_sort(int64_t type, int64_t axes, int64_t *table);
+int nest_argsort(int64_t type, int64_t *table);
 
 /* sharing.c */
 extern PyMethodDef sharing_methods[];
