@@ -301,7 +301,8 @@ class ArraySlot:
 
     A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
     attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
-    what has changed is set. A field of named tuples has its place among their items (`field`). No item has an attribute
+    what has changed is set. A field of named tuples has its place among their items (`field`), as has an item of plain
+    tuples, of which each has so many (`width`; 0: they are none). No item has an attribute
     of its own that is `lacked`; `nothing` is None in all of them. One that `is_apart` has no item twice, and none that
     another list of objects has.
 
@@ -327,6 +328,7 @@ class ArraySlot:
     owner: str = ""
     attribute: str = ""
     field: int | None = None
+    width: int = 0
     lacked: tuple[str, ...] = ()
     nothing: tuple[str, ...] = ()
     is_apart: bool = False
@@ -611,6 +613,7 @@ def _described(slot: Slot) -> str:
     match slot:
         case ArraySlot(items=items) if items == OBJECTS:
             parts = ["list of objects", *["apart"] * slot.is_apart]
+            parts += [f"tuples of {slot.width}"] * bool(slot.width)
             parts += (f"without {name_text(one)}" for one in slot.lacked)
             parts += (f"None as {name_text(one)}" for one in slot.nothing)
             return f"{name}: {', '.join(parts)}"

@@ -195,7 +195,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
     """A slot as C takes it."""
     match slot:
         case ArraySlot(items=items) if items == OBJECTS:
-            return "objects", slot.is_apart, slot.lacked, slot.nothing
+            return "objects", slot.is_apart, slot.lacked, slot.nothing, slot.width
         case ArraySlot(items=items) if items == MARKS:
             wanted = ARRAYS, slot.owner, slot.attribute
             arrays = next(

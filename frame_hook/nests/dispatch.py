@@ -84,7 +84,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return array_calls.attribute(reader, owner, name)
     if isinstance(owner, Complex):
         return complexes.attribute(owner, name)
-    if isinstance(owner, Table) and name == "append":
+    if isinstance(owner, Table | Objects) and name == "append":
         owner = reader.outside.grow(owner)
     if isinstance(owner, Listed | MadeList | MadeRows) and name == "append":
         return Method(owner, name)

@@ -87,6 +87,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
             raise NotNativeError("a part of a string is not compiled yet")
         holder = reader.outside.as_characters(container).holder
         return _loaded(reader, holder, (views.index(reader, key),))
+    if isinstance(container, Member):
+        return object_lists.item_of_tuple(reader, container, characters.known(reader, key))
     if isinstance(container, Table | Row):
         return tables.element(reader, container, key)
     if isinstance(container, Objects):

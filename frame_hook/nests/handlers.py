@@ -48,6 +48,7 @@ from ufuse.frame_hook.nests.values import (
     MadeFunction,
     MadeList,
     MadeRows,
+    Member,
     NewDict,
     NotNativeError,
     Number,
@@ -351,6 +352,9 @@ def _unpack_sequence(reader: Reader, count: int) -> None:
         return
     if isinstance(one, Row):
         reader.stack += reversed(tables.unpacked(reader, one, count))
+        return
+    if isinstance(one, Member):
+        reader.stack += reversed(object_lists.unpacked(reader, one, count))
         return
     if not isinstance(one, Items) or len(one.items) != count:
         raise NotNativeError("it unpacks what is no tuple")

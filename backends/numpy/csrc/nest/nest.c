@@ -178,15 +178,15 @@ check_names(PyObject *names)
 }
 
 /* ("objects", whether it is apart, tuples of the names of attributes that no item has itself, and
- * of those that are None in all). The slot is that of a list of bools, so that its length is where
- * other lists' are; none is read. */
+ * of those that are None in all, how many items each has where they are plain tuples or 0). The
+ * slot is that of a list of bools, so that its length is where other lists' are; none is read. */
 static int
 read_objects(Nest *self, NestSlot *slot, PyObject *given)
 {
     PyObject *name, *lacked, *nothing;
     int apart;
-    if (!PyArg_ParseTuple(given, "UpO!O!", &name, &apart, &PyTuple_Type, &lacked, &PyTuple_Type,
-                          &nothing) ||
+    if (!PyArg_ParseTuple(given, "UpO!O!n", &name, &apart, &PyTuple_Type, &lacked, &PyTuple_Type,
+                          &nothing, &slot->width) ||
         check_names(lacked) < 0 || check_names(nothing) < 0) {
         return -1;
     }

@@ -100,6 +100,7 @@ typedef struct {
     SlotKind value; /* what keys lead to, with `numpy_value`; SLOT_ARRAY: nothing */
     bool numpy_value;
     int origin;       /* the slot of a list of which keys are items; -1: none are */
+    Py_ssize_t width; /* of such a list of plain tuples: how many items each has, else 0 */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
     PyObject
         *nothing;   /* of such a list: a tuple of names of attributes that are None in all items */
