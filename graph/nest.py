@@ -363,6 +363,9 @@ class Column:
 class ListSlot:
     """A list that the nest appends numbers to: those of its column; or tuples, with a number of each column.
 
+    Or new arrays of so many `axes`: the elements of all lie one behind another in the first column, and what their axes
+    are long in the second one.
+
     Where the nest reads it too (`is_read`) the column begins with what the list has already; else without elements.
     """
 
@@ -370,6 +373,7 @@ class ListSlot:
     columns: tuple[Column, ...]
     has_tuples: bool = False
     is_read: bool = False
+    axes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -644,6 +648,7 @@ def _described(slot: Slot) -> str:
             return f"{name}: {slot.kind}{', changed' if slot.is_changed else ''}{made}"
         case ListSlot():
             of = "tuples" if slot.has_tuples else "numbers"
+            of = f"{slot.axes}-d arrays" if slot.axes else of
             columns = (
                 f"#{one.array} {'numpy' if one.is_numpy else 'python'} {one.kind}"
                 for one in slot.columns

@@ -233,7 +233,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
         case ListSlot():
             own = len(nest.arrays)
             columns = tuple((one.array - own, one.kind, one.is_numpy) for one in slot.columns)
-            return "grown", slot.has_tuples, slot.is_read, columns
+            return "grown", slot.has_tuples, slot.is_read, slot.axes, columns
         case ResultSlot():
             return ("result", slot.kinds, *_items(slot, nest))
     return (slot.kind,)

@@ -95,12 +95,12 @@ def norm(
     lazy = elementwise.copied(reader, one)
     if order != Known("fro" if len(lazy.lengths) == 2 else 2):
         _refuse(order)
-    row = reductions.row(reader, _flattened(reader, lazy))
+    row = reductions.row(reader, flattened(reader, lazy))
     length = reductions.dot(reader, "dot", row, row)
     return Number(NP_FLOAT, reader.out.op("sqrt", F64, length.value))
 
 
-def _flattened(reader: Reader, item: Lazy) -> Array | Lazy:
+def flattened(reader: Reader, item: Lazy) -> Array | Lazy:
     """The elements of an expression as a vector, in the order in which a new array would have them."""
     if len(item.lengths) < 2:
         return item

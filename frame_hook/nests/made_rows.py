@@ -7,7 +7,7 @@ so that its numbers can be copied at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -155,6 +155,17 @@ def _keep(reader: Reader, given: Part) -> None:
         reader.kept_arrays.add(given.holder)
 
 
+def is_new(reader: Reader, item: Array | Part) -> bool:
+    """Whether an array is a whole one that the loop has made, and that nothing else has, as NumPy gives it."""
+    if not isinstance(item, Array) or item.indices or not isinstance(item.holder, TemporaryKind):
+        return False
+    memory, frame = reader.memory, reader.frame
+    if memory.is_within(item.holder) or memory.is_kept_inside(item.holder):
+        return False
+    held = parts_in((frame.slots.values(), frame.stack, frame.caller), (TemporaryKind,))
+    return item.holder not in held
+
+
 def _freeze(reader: Reader, row: MadeList) -> None:
     """A list that has become a row is one that nothing changes, by all its names.
 
@@ -197,11 +208,16 @@ def _note_types(reader: Reader, flat: MadeList, kind: NumberKind, mixed: str = "
 
 
 def _append_all(reader: Reader, owner: MadeRows, given: Part) -> None:
-    """Append the numbers of a row, one after another: a loop of the nest's own."""
-    out, flat = reader.out, owner.flat
+    """Append the numbers of a row, one after another."""
+    flat = owner.flat
     _count_row(reader, owner, given.lengths[0].value)
-    view = views.keep(reader, given)
     place = f".list{flat.holder.number}.place"
+    each_element(reader, given, place, lambda one: made_lists.put(reader, flat, one))
+
+
+def each_element(reader: Reader, given: Part, place: str, put: Callable[[Number], None]) -> None:
+    """Do something with each element of a vector: a loop of the nest's own, by a variable with the place."""
+    out, view = reader.out, views.keep(reader, given)
     out.set(place, out.constant(I64, 0))
     header, body, behind = (reader.new_label() for _ in range(3))
     version = reader.version(reader.at.position)
@@ -213,7 +229,7 @@ def _append_all(reader: Reader, owner: MadeRows, given: Part) -> None:
     now = out.get(place, I64)
     one = elements.element(reader, views.kept(reader, view), Number(INT, now))
     assert isinstance(one, Number)
-    made_lists.put(reader, flat, one)
+    put(one)
     out.set(place, out.op("add", I64, now, out.constant(I64, 1)))
     out.end("jump", header)
     out.begin(behind)

@@ -284,6 +284,9 @@ def _why_not_view(
     return None
 
 
+OF_ARRAYS = 2  # columns
+
+
 def _why_not_list(nest: Nest, slot: ListSlot) -> str | None:
     own = range(len(nest.arrays), len(nest.numbered))
     for one in slot.columns:
@@ -295,9 +298,14 @@ def _why_not_list(nest: Nest, slot: ListSlot) -> str | None:
     numbers = [one.array for each in nest.lists for one in each.columns]
     if len({*numbers}) != len(numbers):
         return "its columns are others', too (law 8)"
-    if not slot.columns or (not slot.has_tuples and len(slot.columns) > 1):
+    if slot.axes:
+        kinds = [one.kind for one in slot.columns]
+        if len(kinds) != OF_ARRAYS or kinds[1] != "int" or not 1 <= slot.axes <= MAP_AXES:
+            return "arrays have a column of elements, and one of lengths (law 8)"
+    elif not slot.columns or (not slot.has_tuples and len(slot.columns) > 1):
         return "numbers have one column (law 8)"
-    return "tuples are not read (law 8)" if slot.has_tuples and slot.is_read else None
+    is_whole = slot.has_tuples or slot.axes
+    return "tuples and arrays are not read (law 8)" if is_whole and slot.is_read else None
 
 
 def _why_not_attribute(nest: Nest, slot: ArraySlot) -> str | None:

@@ -161,7 +161,10 @@ def change_lists(
                 for one in slot.columns
                 for added in (arrays[one.array][len(columns[one.array]) :],)
             ]
-            thing.extend(zip(*parts, strict=True) if slot.has_tuples else parts[0])
+            if slot.axes:
+                thing.extend(_arrays_of(slot, *(arrays[one.array] for one in slot.columns)))
+            else:
+                thing.extend(zip(*parts, strict=True) if slot.has_tuples else parts[0])
         elif isinstance(slot, ArraySlot) and slot.items == ARRAYS and slot.is_written:
             _change_arrays(slot, thing, arrays[nest.arrays.index(slot)], _marks(nest, slot, arrays))
         elif isinstance(slot, ArraySlot) and slot.items and slot.items != MARKS and slot.is_written:
@@ -170,6 +173,16 @@ def change_lists(
             pairs = zip(np.atleast_2d(before[place]), np.atleast_2d(arrays[place]), strict=True)
             for one, pair in zip(lists, pairs, strict=True):
                 _change(slot, one, *pair)
+
+
+def _arrays_of(slot: ListSlot, elements: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    """The arrays that a list gets."""
+    found, first = [], 0
+    for shape in lengths.reshape(-1, slot.axes).tolist():
+        size = math.prod(shape)
+        found.append(elements[first : first + size].reshape(shape).copy())
+        first += size
+    return found
 
 
 def _marks(nest: Nest, slot: ArraySlot, arrays: Sequence[np.ndarray]) -> np.ndarray:

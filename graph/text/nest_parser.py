@@ -61,7 +61,7 @@ STACKED = re.compile(
 NEW_ARRAYS = re.compile(rf"new arrays(, apart)?, ({NAME}) of ({NAME})$")
 MEMBER = re.compile(rf"an item of ({NAME})(, made)?$")
 GROWING = re.compile(
-    r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
+    r"growing list of (numbers|tuples|(\d+)-d arrays)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
 )
 COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
 GENERATOR = re.compile(r"a generator of (NumPy|Python)'s random numbers")
@@ -148,8 +148,9 @@ def _slot(text: str) -> Slot:
     if what == "an object":
         return ObjectSlot(name)
     if (growing := GROWING.fullmatch(what)) is not None:
-        of, columns, read = growing.groups()
-        return ListSlot(name, tuple(_columns(columns)), of == "tuples", bool(read))
+        of, rank, columns, read = growing.groups()
+        given = tuple(_columns(columns))
+        return ListSlot(name, given, of == "tuples", bool(read), int(rank or 0))
     kind, _, rest = what.partition(", ")
     if rest == "given back":
         return _result(name, kind)

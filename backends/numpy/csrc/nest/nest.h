@@ -33,6 +33,9 @@ enum {
     MOST_EXITS = 64
 };
 
+/* The columns of a list that gets arrays. */
+enum { ELEMENTS, LENGTHS, OF_ARRAYS };
+
 /* Of what array a temporary is given back as a view: one like it; one whose only column it is. */
 enum { WITHIN_ARRAY = 1, WITHIN_COLUMN };
 
@@ -118,7 +121,8 @@ typedef struct {
     int columns;
     NestColumn column[MOST_COLUMNS];
     bool tuples, read;
-    int kinds; /* of a number that a whole call gives: how many it may be of */
+    int of_axes; /* of such a list that gets arrays: how many axes they have; else 0 */
+    int kinds;   /* of a number that a whole call gives: how many it may be of */
     SlotKind one_of[MOST_KINDS];
 } NestSlot;
 
