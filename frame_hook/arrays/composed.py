@@ -34,7 +34,7 @@ class _OtherError(Exception):
 
 def _composed(function: Any) -> Callable[[Rule], Rule]:
     """Register a rule that is given arguments by name; where it raises `_OtherError` the function is called whole."""
-    name, signature = f"numpy.{function.__name__}", inspect.signature(function)
+    name, signature = f"{function.__module__}.{function.__name__}", inspect.signature(function)
 
     def register(rule: Rule) -> Rule:
         @rule_for(function)
@@ -118,6 +118,14 @@ def _isclose(interpreter: Interpreter, **given: Symbol) -> Symbol:
 def _allclose(interpreter: Interpreter, **given: Symbol) -> Symbol:
     every = interpreter.call(Constant(np.all), (_is_close(interpreter, given),))
     return scalar(interpreter.trace, "bool", every)
+
+
+@_composed(np.linalg.norm)
+def _norm(interpreter: Interpreter, /, x: Symbol, **given: Symbol) -> Symbol:
+    """That of all floats of an array, which cannot fail, so it may stand behind a write."""
+    if given:
+        raise _OtherError
+    return arrays.call_whole(interpreter.trace, "numpy.linalg.norm", (_floats(x),), {})
 
 
 # Missing values, means -------------------------------------------------------------------------------------------
