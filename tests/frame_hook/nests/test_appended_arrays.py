@@ -49,7 +49,9 @@ def lengths(n):
 
 
 class System:
-    def __init__(self, x):
+    """An object with an array."""
+
+    def __init__(self, x) -> None:
         self.x = x
 
 
