@@ -8,11 +8,11 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
    at a doubt too: so the turn in doubt is known. A nest is left at its header, or by an *exit*, in mid-turn: the turn
    counts as done.
-4. Only `store`, `append`, `enter`, `map`, `reduce`, `matmul`, `take`, `put`, `scan`, `nonzero`, `sort` and `draws`
-   write memory, only through the nest's arrays and temporaries, and they do so in the program's order. A `map` reads
-   everything before it writes anything.
+4. Only `store`, `append`, `trim`, `enter`, `map`, `reduce`, `matmul`, `take`, `put`, `scan`, `nonzero`, `sort`,
+   `argsort` and `draws` write memory, only through the nest's arrays and temporaries, and they do so in the program's
+   order. A `map` reads everything before it writes anything.
 5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`, and one more element behind
-   each `append`, or `enter` of what is new. So what an array variable is,
+   each `append`, or `enter` of what is new, or what `trim` leaves. So what an array variable is,
    when it is bound again, is a number of an array.
 """
 
@@ -127,7 +127,7 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "gauss": ((), F64),  # as `random.Random.gauss` does, with a mean of 0 and a deviation of 1
 }
 WRITERS = frozenset(
-    "store append enter map reduce matmul take put scan nonzero sort argsort draws".split()
+    "store append trim enter map reduce matmul take put scan nonzero sort argsort draws".split()
 )  # what writes arrays
 MAP_AXES = 6  # at most
 TABLE_AXES = 2  # of a list of lists
@@ -215,7 +215,8 @@ class Instruction:
     name of an elementwise function, for one element of f64), `load` and `store` (attribute: the number of an array;
     inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored; of a complex element
     one of PARTS, the second attribute), `append` (attribute: the number of a temporary of one axis, which gets one more
-    element), `dim` (attributes: array, axis; its length), `doubt_if` (a condition).
+    element), `trim` (the same attribute; input: how many elements stay, no more than there are), `dim` (attributes:
+    array, axis; its length), `doubt_if` (a condition).
 
     Of tables of keys: `find` (attributes: the numbers of two temporaries of one axis, the keys, of which no two are
     equal, and an index to them, which nothing else uses; input: a key; its place among the keys, or -1), `enter` (one

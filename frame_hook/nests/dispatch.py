@@ -86,7 +86,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return complexes.attribute(owner, name)
     if isinstance(owner, Table | Objects) and name == "append":
         owner = reader.outside.grow(owner)
-    if isinstance(owner, Listed | MadeList | MadeRows) and name == "append":
+    if isinstance(owner, Listed | MadeList | MadeRows) and name in ("append", "pop"):
         return Method(owner, name)
     if isinstance(owner, NewDict | MadeDict) and made_dicts.has_method(owner, name):
         return Method(owner, name)

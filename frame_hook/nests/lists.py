@@ -178,6 +178,8 @@ def refuse_slight(reader: Reader) -> None:
 
 def called_method(reader: Reader, owner: Item, name: str, arguments: Sequence[Item]) -> Item:
     """The result of a method of a list."""
+    if name == "pop" and (not arguments or list(arguments) == [Known(-1)]):
+        return made_rows.pop(reader, owner)
     if name != "append" or len(arguments) != 1:
         raise NotNativeError(f"the method {name} of a list is not compiled yet")
     append(reader, owner, arguments[0])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ufuse.frame_hook.nests import elements, elementwise, made_lists, reductions, views
-from ufuse.frame_hook.nests.integers import doubt_outside, wrapped
+from ufuse.frame_hook.nests.integers import doubt_outside, minus, wrapped
 from ufuse.frame_hook.nests.made_lists import GrowError
 from ufuse.frame_hook.nests.temporaries import parts_in
 from ufuse.frame_hook.nests.values import (
@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests.values import (
     Axis,
     Item,
     Items,
+    Known,
     Lazy,
     Length,
     Listed,
@@ -134,6 +135,12 @@ def _kinds(reader: Reader, row: list[Number] | MadeList | Part) -> list[RowOf]:
     grown = dict(reader.tries.grown).get(row.site, frozenset())
     numbers = [one for one in grown if isinstance(one, NumberKind)] or [row.type]
     return [RowOf(one, None, has_tuples=False) for one in numbers]
+
+
+def _kinds_of(reader: Reader, item: Item) -> list[RowOf] | list[NumberKind]:
+    """What a list gets with a number, or with a row."""
+    row = _row(reader, item)
+    return [made_lists.number_of(reader, item).type] if row is None else _kinds(reader, row)
 
 
 def _fits(owner: MadeRows, kind: RowOf) -> bool:
@@ -261,6 +268,31 @@ def row(reader: Reader, made: MadeRows, place: Value) -> Items:
     first = out.op("mul", I64, place, out.constant(I64, made.width))
     places = [out.op("add", I64, first, out.constant(I64, each)) for each in range(made.width)]
     return Items(tuple(elements.part(reader, flat.holder, (one,)) for one in places))
+
+
+def pop(reader: Reader, owner: Item) -> Item:
+    """`owner.pop()`."""
+    out = reader.out
+    match owner:
+        case Listed(items, site) if items and site:  # known as a list whose items change
+            raise GrowError(site, *_kinds_of(reader, items[-1]))
+        case Listed(site=site) if site:
+            reader.go_to_doubt()  # it is empty
+            return Known(None)
+        case MadeList():
+            flat, width = made_lists.settled(owner), 1
+        case MadeRows(flat, int(width), True):
+            made_lists.settled(flat)
+        case _:
+            raise NotNativeError(NOT_READ)
+    made_lists.refuse_change(reader, flat)
+    elementwise.settle(reader)
+    left = minus(out, made_lists.length(reader, flat).value, out.constant(I64, width))
+    out.doubt_if(out.op("ilt", I1, left, out.constant(I64, 0)))
+    places = [out.op("add", I64, left, out.constant(I64, each)) for each in range(width)]
+    found = tuple(elements.part(reader, flat.holder, (one,)) for one in places)
+    out.trim(reader.number(flat.holder), left)
+    return Items(found) if isinstance(owner, MadeRows) else found[0]
 
 
 def element(reader: Reader, made: MadeRows, key: Item) -> Items:

@@ -209,7 +209,7 @@ def _renumbered(
         case "view", (number, view):
             bound.setdefault(number, _view(view, new))
             return replace(one, op="const", attributes=(arrays + list(bound).index(number),))
-        case "load" | "store" | "append" | "dim" | "alloc", (number, *rest):
+        case "load" | "store" | "append" | "trim" | "dim" | "alloc", (number, *rest):
             attributes = (new[number], *rest)
         case "find" | "enter", numbers:
             attributes = tuple(new[number] for number in numbers)

@@ -235,8 +235,8 @@ def _why_not_access(
         wanted = (*wanted[0], element), None
     elif one.op == "alloc":
         wanted = wanted[0], None
-    elif one.op == "append":
-        wanted = (element,), None
+    elif one.op in ("append", "trim"):
+        wanted = (element if one.op == "append" else I64,), None
         if array.ndim != 1 or number < len(nest.arrays):
             return f"{array.name} is no temporary of one axis (law 5)"
     if (given, result) != wanted:
@@ -532,6 +532,7 @@ RULES: dict[str, Rule] = {
     "dim":      _why_not_access,
     "alloc":    _why_not_access,
     "append":   _why_not_access,
+    "trim":     _why_not_access,
     "find":     _why_not_keys,
     "enter":    _why_not_keys,
     "map":      _why_not_map,

@@ -643,6 +643,10 @@ def _computed(
             added = np.array(inputs, arrays[number].dtype)
             arrays[number] = np.concatenate((arrays[number], added))
             return None
+        case "trim":
+            (number,), (count,) = one.attributes, inputs
+            arrays[number] = arrays[number][:count].copy()
+            return None
         case "find" | "enter":
             return _found(one, inputs[0], arrays)
         case "dim":

@@ -87,6 +87,8 @@ class _Listing:
                 return f"{self._name(one.attributes[0])}[{', '.join(index)}] = {value}"
             case "append":
                 return f"{self._name(one.attributes[0])}.append({_bare(inputs[0])})"
+            case "trim":
+                return f"{self._name(one.attributes[0])}.trim({_bare(inputs[0])})"
             case "find":
                 return f"{self._name(one.attributes[0])}.find({_bare(inputs[0])})"
             case "enter":

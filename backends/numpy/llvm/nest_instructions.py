@@ -26,7 +26,7 @@ from ufuse.backends.numpy.llvm.nest_folds import (
     emit_sort,
 )
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
-from ufuse.backends.numpy.llvm.nest_lists import emit_append, emit_enter, emit_find
+from ufuse.backends.numpy.llvm.nest_lists import emit_append, emit_enter, emit_find, emit_trim
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
 from ufuse.backends.numpy.llvm.nest_share import emit_share
 from ufuse.graph.nest import (
@@ -502,6 +502,7 @@ RULES: dict[str, Rule] = {
     "dot":     emit_dot,
     "alloc":   emit_alloc,
     "append":  emit_append,
+    "trim":    emit_trim,
     "find":    emit_find,
     "enter":   emit_enter,
 }
