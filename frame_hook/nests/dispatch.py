@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import types
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ufuse.frame_hook.nests import (
     idioms,
     iterating,
     lists,
+    made_deques,
     made_dicts,
     made_rows,
     object_lists,
@@ -45,6 +47,7 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Listed,
+    MadeDeque,
     MadeDict,
     MadeFunction,
     MadeList,
@@ -69,7 +72,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 
-LISTS = Numbers, OtherList, Listed, MadeList, MadeRows
+LISTS = Numbers, OtherList, Listed, MadeList, MadeRows, MadeDeque
 # To what the views of a dict are as tuples.
 GOES_OVER = (len, sum, min, max, any, all, enumerate, zip, reversed)
 
@@ -87,6 +90,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     if isinstance(owner, Table | Objects) and name == "append":
         owner = reader.outside.grow(owner)
     if isinstance(owner, Listed | MadeList | MadeRows) and name in ("append", "pop"):
+        return Method(owner, name)
+    if isinstance(owner, Listed | MadeDeque) and name in made_deques.METHODS:
         return Method(owner, name)
     if isinstance(owner, NewDict | MadeDict) and made_dicts.has_method(owner, name):
         return Method(owner, name)
@@ -225,6 +230,10 @@ def call(
         and isinstance(arguments[0], Numbers | OtherList | MadeList)
     ):
         reader.stack.append(reader.length(arguments[0].holder, 0))
+    elif value is deque:
+        reader.stack.append(made_deques.begin(reader, arguments))
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], MadeDeque):
+        reader.stack.append(made_deques.length(reader, arguments[0]))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], MadeRows):
         reader.stack.append(made_rows.length(reader, arguments[0]))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Objects):

@@ -12,6 +12,7 @@ from ufuse.frame_hook.nests import (
     fields,
     gathers,
     lists,
+    made_deques,
     made_dicts,
     made_lists,
     made_rows,
@@ -34,6 +35,7 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Listed,
+    MadeDeque,
     MadeDict,
     MadeList,
     MadeRows,
@@ -78,6 +80,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
     if isinstance(container, MadeList):
         container = made_lists.settled(container)
         return _loaded(reader, container.holder, (views.index(reader, key),))
+    if isinstance(container, MadeDeque):
+        return made_deques.element(reader, container, key)
     if isinstance(container, MadeRows):
         return made_rows.element(reader, container, key)
     if isinstance(container, Entries):

@@ -14,6 +14,7 @@ from ufuse.frame_hook.nests import (
     conversions,
     either,
     elementwise,
+    made_deques,
     made_dicts,
     made_rows,
     object_lists,
@@ -37,6 +38,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Listed,
     ListPart,
+    MadeDeque,
     MadeDict,
     MadeList,
     MadeRows,
@@ -178,6 +180,11 @@ def refuse_slight(reader: Reader) -> None:
 
 def called_method(reader: Reader, owner: Item, name: str, arguments: Sequence[Item]) -> Item:
     """The result of a method of a list."""
+    if isinstance(owner, MadeDeque):
+        return made_deques.called_method(reader, owner, name, arguments)
+    if name == "popleft":  # of an empty deque
+        reader.go_to_doubt()
+        return Known(None)
     if name == "pop" and (not arguments or list(arguments) == [Known(-1)]):
         return made_rows.pop(reader, owner)
     if name != "append" or len(arguments) != 1:
@@ -292,6 +299,8 @@ def truth(reader: Reader, item: Item) -> Item:
         length = count.value
     elif isinstance(item, Text):
         length = reader.length(reader.outside.as_characters(item).holder, 0).value
+    elif isinstance(item, MadeDeque):
+        length = made_deques.length(reader, item).value
     elif isinstance(item, MadeRows):
         length = made_rows.length(reader, item).value
     elif isinstance(item, Table | Row):

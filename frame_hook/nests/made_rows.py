@@ -137,7 +137,7 @@ def _kinds(reader: Reader, row: list[Number] | MadeList | Part) -> list[RowOf]:
     return [RowOf(one, None, has_tuples=False) for one in numbers]
 
 
-def _kinds_of(reader: Reader, item: Item) -> list[RowOf] | list[NumberKind]:
+def kinds_of(reader: Reader, item: Item) -> list[RowOf] | list[NumberKind]:
     """What a list gets with a number, or with a row."""
     row = _row(reader, item)
     return [made_lists.number_of(reader, item).type] if row is None else _kinds(reader, row)
@@ -275,7 +275,7 @@ def pop(reader: Reader, owner: Item) -> Item:
     out = reader.out
     match owner:
         case Listed(items, site) if items and site:  # known as a list whose items change
-            raise GrowError(site, *_kinds_of(reader, items[-1]))
+            raise GrowError(site, *kinds_of(reader, items[-1]))
         case Listed(site=site) if site:
             reader.go_to_doubt()  # it is empty
             return Known(None)

@@ -428,6 +428,7 @@ class Method:
         | Listed
         | MadeList
         | MadeRows
+        | MadeDeque
         | NewDict
         | MadeDict
     )
@@ -497,6 +498,13 @@ class MadeRows:
     flat: MadeList
     width: int | None
     has_tuples: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MadeDeque:
+    """A deque that the nest makes: what the list has from a place on."""
+
+    of: MadeList | MadeRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -775,9 +783,9 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ListPart | MadeList | MadeRows | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView
-    | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf
-    | MadeFunction | Generated | MapOf | Lazily | Vectorized | NewDict | MadeDict | DictView
+    | ListPart | MadeList | MadeRows | MadeDeque | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries
+    | EntriesView | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator
+    | Generating | CellOf | MadeFunction | Generated | MapOf | Lazily | Vectorized | NewDict | MadeDict | DictView
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -805,6 +813,7 @@ Kind = (
     | ListedKind
     | MadeList
     | MadeRows
+    | MadeDeque
     | NewDict
     | MadeDict
     | Text
