@@ -207,6 +207,8 @@ def call(
         reader.stack.append(found)
     elif isinstance(value, types.FunctionType):
         calls.enter(reader, value, arguments, keywords)
+    elif value is zip and arguments and keywords.keys() == {"strict"}:
+        reader.stack.append(iterating.zipped(arguments, keywords["strict"]))
     elif value is itertools.product and keywords.keys() == {"repeat"}:
         reader.stack.append(grids.product_of(reader, arguments, keywords["repeat"]))
     elif keywords:

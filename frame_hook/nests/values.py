@@ -585,9 +585,10 @@ class EnumerateOf:
 
 @dataclass(frozen=True, slots=True)
 class ZipOf:
-    """`zip(*items)`."""
+    """`zip(*items, strict=is_strict)`."""
 
     items: tuple[Item, ...]
+    is_strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

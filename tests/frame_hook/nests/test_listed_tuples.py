@@ -141,3 +141,23 @@ def test_lists_that_grow() -> None:
     compiled = ufuse.compile(appended)
     check_in_turn(appended, compiled, [([(1, 0.5)], 3000) for _ in range(3)])
     assert any(loop.turns for loop in loops_of(compiled))
+
+
+def strictly(rows, x, y):
+    total = 0.0
+    for u, i, r in rows:
+        for a, b in zip(x, y, strict=True):
+            total += a * b * r
+            if total > 1e6:
+                return total
+        total += sum(a - b for a, b in zip(x[:u], y[:u], strict=False)) + i
+    return total
+
+
+def test_strict_pairs() -> None:
+    """Arrays of other lengths are an error in an inner loop, or are not looked at as far as that."""
+    x = np.arange(6.0) / 8
+    assert native_turns(strictly, lambda: (ratings(), x, x[::-1])) > 100
+    rows = [(ratings(), x, x), (ratings(), x, x), (ratings(), x, x[:5]), (ratings(), x[:2], x)]
+    rows += [([], x, x[:1]), (ratings(), x * 1e7, x[:5] + 1), (ratings(), x, x)]
+    check_in_turn(strictly, ufuse.compile(strictly), rows)
