@@ -8,11 +8,11 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
    at a doubt too: so the turn in doubt is known. A nest is left at its header, or by an *exit*, in mid-turn: the turn
    counts as done.
-4. Only `store`, `append`, `enter`, `map`, `reduce`, `matmul`, `take`, `put`, `scan`, `nonzero`, `sort` and `draws`
-   write memory, only through the nest's arrays and temporaries, and they do so in the program's order. A `map` reads
-   everything before it writes anything.
+4. Only `store`, `append`, `trim`, `enter`, `map`, `reduce`, `matmul`, `take`, `put`, `scan`, `nonzero`, `sort`,
+   `argsort` and `draws` write memory, only through the nest's arrays and temporaries, and they do so in the program's
+   order. A `map` reads everything before it writes anything.
 5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`, and one more element behind
-   each `append`, or `enter` of what is new. So what an array variable is,
+   each `append`, or `enter` of what is new, or what `trim` leaves. So what an array variable is,
    when it is bound again, is a number of an array.
 """
 
@@ -118,6 +118,10 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "exponential": ((F64,), F64),
     "integers": ((I64, I64), I64),  # the least and the greatest
     "masked_integers": ((I64, I64), I64),  # as a RandomState draws them
+    "interval": (
+        (I64,),
+        I64,
+    ),  # the greatest, from 0 on: as places are drawn where elements are shuffled
     "legacy_gauss": ((), F64),  # as a RandomState draws them, of a normal distribution
     "legacy_normal": ((F64, F64), F64),
     "legacy_exponential": ((F64,), F64),
@@ -125,7 +129,7 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "gauss": ((), F64),  # as `random.Random.gauss` does, with a mean of 0 and a deviation of 1
 }
 WRITERS = frozenset(
-    "store append enter map reduce matmul take put scan nonzero sort draws".split()
+    "store append trim enter map reduce matmul take put scan nonzero sort argsort draws".split()
 )  # what writes arrays
 MAP_AXES = 6  # at most
 TABLE_AXES = 2  # of a list of lists
@@ -213,7 +217,8 @@ class Instruction:
     name of an elementwise function, for one element of f64), `load` and `store` (attribute: the number of an array;
     inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored; of a complex element
     one of PARTS, the second attribute), `append` (attribute: the number of a temporary of one axis, which gets one more
-    element), `dim` (attributes: array, axis; its length), `doubt_if` (a condition).
+    element), `trim` (the same attribute; input: how many elements stay, no more than there are), `dim` (attributes:
+    array, axis; its length), `doubt_if` (a condition).
 
     Of tables of keys: `find` (attributes: the numbers of two temporaries of one axis, the keys, of which no two are
     equal, and an index to them, which nothing else uses; input: a key; its place among the keys, or -1), `enter` (one
@@ -241,7 +246,8 @@ class Instruction:
     `ufunc.accumulate`), `nonzero` (attributes: the Views of a vector of bools along the first of two axes, and of an
     int64 temporary along the second; inputs: their lengths, those of the Views; where it is true: a doubt unless there
     are as many places as the temporary has), `sort` (attributes: the View of a whole temporary; inputs: its lengths,
-    those of the View; in place as if it were a vector, NaN last).
+    those of the View; in place as if it were a vector, NaN last), `argsort` (attributes: the Views of a whole temporary
+    of one axis and of one of int64; inputs: a length, those of the Views; the places of the elements in that order).
 
     `draw` (attributes: a name of DRAWS, the name of a generator's slot) gives a random number, and moves the generator;
     `draws` (one attribute more: the View of a whole temporary; behind the inputs: its lengths, the view's) fills that.
@@ -298,7 +304,8 @@ class ArraySlot:
 
     A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
     attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
-    what has changed is set. A field of named tuples has its place among their items (`field`). No item has an attribute
+    what has changed is set. A field of named tuples has its place among their items (`field`), as has an item of plain
+    tuples, of which each has so many (`width`; 0: they are none). No item has an attribute
     of its own that is `lacked`; `nothing` is None in all of them. One that `is_apart` has no item twice, and none that
     another list of objects has.
 
@@ -324,6 +331,7 @@ class ArraySlot:
     owner: str = ""
     attribute: str = ""
     field: int | None = None
+    width: int = 0
     lacked: tuple[str, ...] = ()
     nothing: tuple[str, ...] = ()
     is_apart: bool = False
@@ -358,6 +366,9 @@ class Column:
 class ListSlot:
     """A list that the nest appends numbers to: those of its column; or tuples, with a number of each column.
 
+    Or new arrays of so many `axes`: the elements of all lie one behind another in the first column, and what their axes
+    are long in the second one.
+
     Where the nest reads it too (`is_read`) the column begins with what the list has already; else without elements.
     """
 
@@ -365,6 +376,7 @@ class ListSlot:
     columns: tuple[Column, ...]
     has_tuples: bool = False
     is_read: bool = False
+    axes: int = 0
 
 
 @record
@@ -608,6 +620,7 @@ def _described(slot: Slot) -> str:
     match slot:
         case ArraySlot(items=items) if items == OBJECTS:
             parts = ["list of objects", *["apart"] * slot.is_apart]
+            parts += [f"tuples of {slot.width}"] * bool(slot.width)
             parts += (f"without {name_text(one)}" for one in slot.lacked)
             parts += (f"None as {name_text(one)}" for one in slot.nothing)
             return f"{name}: {', '.join(parts)}"
@@ -638,6 +651,7 @@ def _described(slot: Slot) -> str:
             return f"{name}: {slot.kind}{', changed' if slot.is_changed else ''}{made}"
         case ListSlot():
             of = "tuples" if slot.has_tuples else "numbers"
+            of = f"{slot.axes}-d arrays" if slot.axes else of
             columns = (
                 f"#{one.array} {'numpy' if one.is_numpy else 'python'} {one.kind}"
                 for one in slot.columns

@@ -195,7 +195,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
     """A slot as C takes it."""
     match slot:
         case ArraySlot(items=items) if items == OBJECTS:
-            return "objects", slot.is_apart, slot.lacked, slot.nothing
+            return "objects", slot.is_apart, slot.lacked, slot.nothing, slot.width
         case ArraySlot(items=items) if items == MARKS:
             wanted = ARRAYS, slot.owner, slot.attribute
             arrays = next(
@@ -233,7 +233,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
         case ListSlot():
             own = len(nest.arrays)
             columns = tuple((one.array - own, one.kind, one.is_numpy) for one in slot.columns)
-            return "grown", slot.has_tuples, slot.is_read, columns
+            return "grown", slot.has_tuples, slot.is_read, slot.axes, columns
         case ResultSlot():
             return ("result", slot.kinds, *_items(slot, nest))
     return (slot.kind,)

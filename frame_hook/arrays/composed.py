@@ -35,9 +35,9 @@ class _OtherError(Exception):
     """The arguments are others than those that are split up into operations."""
 
 
-def _composed(function: Any, module: str = "numpy") -> Callable[[Rule], Rule]:
+def _composed(function: Any) -> Callable[[Rule], Rule]:
     """Register a rule that is given arguments by name; where it raises `_OtherError` the function is called whole."""
-    name, signature = f"{module}.{function.__name__}", inspect.signature(function)
+    name, signature = f"{function.__module__}.{function.__name__}", inspect.signature(function)
 
     def register(rule: Rule) -> Rule:
         @rule_for(function)
@@ -273,7 +273,7 @@ def _inlined(function: Any, first: str) -> None:
         return interpreter.call(implementation, (), given)
 
 
-@_composed(np.linalg.norm, "numpy.linalg")
+@_composed(np.linalg.norm)
 def _norm(
     interpreter: Interpreter,
     /,
@@ -282,10 +282,14 @@ def _norm(
     axis: Symbol | None = None,
     keepdims: Symbol | None = None,
 ) -> Symbol:
-    """The lengths of vectors along an axis."""
+    """The norm of all floats of an array, or of the vectors along an axis."""
     trace = interpreter.trace
     if not isinstance(x, Array) or x.type.dtype.char not in "fd":
         raise _OtherError
+    if (
+        axis is None and ord is None and keepdims is None
+    ):  # it cannot fail, so it may stand behind a write
+        return arrays.call_whole(trace, "numpy.linalg.norm", (_floats(x),), {})
     place = _known(axis, None, int)
     if place is None or not -x.type.ndim <= place < x.type.ndim:
         raise _OtherError

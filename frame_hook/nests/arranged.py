@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import conversions, elementwise, reductions, views
-from ufuse.frame_hook.nests.composed import NOTHING
+from ufuse.frame_hook.nests import conversions, elementwise, making, reductions, views
+from ufuse.frame_hook.nests.composed import EVERYTHING, NOTHING
 from ufuse.frame_hook.nests.integers import minus, range_length
 from ufuse.frame_hook.nests.values import (
     INT,
@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    Lazy,
     Length,
     NotNativeError,
     Number,
@@ -121,6 +122,21 @@ def ordered(reader: Reader, item: Item, axis: Item | None = None) -> Array:
     return found
 
 
+def order(reader: Reader, item: Item, axis: Item | None = None) -> Array:
+    """`np.argsort` of a vector of numbers."""
+    _refuse_other_axes(axis)
+    one = reductions.row(reader, item)
+    if one.dtype.char not in "dlfi":
+        raise NotNativeError(f"sorting {one.dtype} is not compiled yet")
+    numbers = elementwise.computed(reader, elementwise.copied(reader, one))
+    assert isinstance(numbers, Array)
+    fresh = elementwise.allocated(reader, WHOLE, one.lengths)
+    parts = (View(reader.array(each.holder), VECTOR) for each in (numbers, fresh))
+    zero = reader.out.constant(I64, 0)
+    reader.out.write("argsort", one.lengths[0].value, zero, zero, attributes=tuple(parts))
+    return fresh
+
+
 def _sort(reader: Reader, item: Array) -> None:
     """Sort all elements of a new array, which lie one behind another."""
     lengths = [length.value for length in views.part(reader, item).lengths]
@@ -202,6 +218,18 @@ def _counted(reader: Reader, length: Value, step: Value) -> Array:
     zero = reader.out.constant(I64, 0)
     reader.out.write("scan", length, zero, zero, attributes=("add", view, view))
     return fresh
+
+
+def identity(reader: Reader, size: Item, *, dtype: Item | None = None) -> Item:
+    """`np.eye` of a size."""
+    if making.is_small(size):
+        return making.identity(reader, size, dtype=dtype)
+    kind = making.dtype_of(dtype, REAL)
+    (length,) = making.lengths_of(reader, size)  # a negative one is in doubt
+    row = views.part(reader, _counted(reader, length.value, reader.out.constant(I64, 1)))
+    column = views.taken(reader, row, Items((EVERYTHING, NOTHING)))
+    is_one = elementwise.apply(reader, np.equal, column, row)
+    return elementwise.computed(reader, Lazy("cast", (BOOL, kind), (is_one,), is_one.lengths))
 
 
 def linspace(reader: Reader, start: Item, stop: Item, num: Item = Known(50)) -> Array:  # noqa: B008

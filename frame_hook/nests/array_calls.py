@@ -55,7 +55,7 @@ def called(
     rule = FUNCTIONS.get(function)
     if rule is None and isinstance(function, np.ufunc) and any(map(is_array, arguments)):
         rule = functools.partial(_ufunc, function=function)
-    if rule is None or not (function in MAKERS or any(map(is_array, arguments))):
+    if rule is None or not (function in OF_NUMBERS or any(map(is_array, arguments))):
         return None
     return _applied(reader, rule, arguments, keywords)
 
@@ -208,13 +208,14 @@ FOLDS = {
 MAKERS: dict[Any, Rule] = {
     np.zeros: making.maker(0), np.ones: making.maker(1), np.empty: making.maker(None), np.ndarray: making.maker(None),
     np.full: making.full,
-    np.eye: making.identity, np.identity: making.identity, np.array: making.array,
+    np.eye: arranged.identity, np.identity: arranged.identity, np.array: making.array,
     np.asarray: making.as_array, np.concatenate: composed.concatenate,
     np.vstack: making.stacked, np.stack: making.stacked,
     np.arange: arranged.arange, np.linspace: arranged.linspace,
 }
+OF_NUMBERS: dict[Any, Rule] = {**MAKERS, np.isclose: composed.close, np.allclose: composed.all_close}
 FUNCTIONS: dict[Any, Rule] = {
-    **MAKERS,
+    **OF_NUMBERS,
     np.zeros_like: making.maker_like(0), np.ones_like: making.maker_like(1), np.empty_like: making.maker_like(None),
     **{getattr(np, name): _fold(ufunc) for name, ufunc in FOLDS.items()},
     np.mean: _mean, np.copy: _copy, np.flip: _flip, np.where: _where, np.transpose: _transposed,
@@ -229,7 +230,7 @@ FUNCTIONS: dict[Any, Rule] = {
     np.cov: composed.covariance, np.corrcoef: composed.correlation,
     np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),
     np.flatnonzero: arranged.places, np.nonzero: arranged.nonzero, np.count_nonzero: arranged.count_nonzero,
-    np.sort: arranged.ordered, np.median: arranged.median,
+    np.sort: arranged.ordered, np.argsort: arranged.order, np.median: arranged.median,
     np.round: composed.rounded, np.around: composed.rounded,
 }
 ATTRIBUTES = frozenset({"T", "shape", "ndim", "size", "dtype"})
@@ -238,6 +239,7 @@ METHODS: dict[str, Rule] = {
     "argmax": _position("argmax"), "argmin": _position("argmin"),
     "var": composed.variance, "std": composed.deviation, "clip": composed.clip, "round": composed.rounded,
     "astype": composed.converted, "tolist": made_lists.of_array, "fill": composed.filled,
+    "argsort": arranged.order,
     "cumsum": arranged.accumulated("add"), "cumprod": arranged.accumulated("multiply"), "nonzero": arranged.nonzero,
     "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }

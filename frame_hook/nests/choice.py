@@ -86,6 +86,7 @@ MOST_ARGUMENTS = 3  # of functions of numbers
 METHODS = frozenset(
     (
         "append",
+        "pop",
         *fields.METHODS,
         *characters.METHODS,
         *characters.CASES,

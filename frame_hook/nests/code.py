@@ -103,6 +103,11 @@ class Code:
         self._instructions.append(Instruction("append", (value,), None, (number,)))
         self._results.pop(("dim", I64, (), (int, number), (int, 0)), None)
 
+    def trim(self, number: int, count: Value) -> None:
+        """Fewer elements of a temporary."""
+        self._instructions.append(Instruction("trim", (count,), None, (number,)))
+        self._results.pop(("dim", I64, (), (int, number), (int, 0)), None)
+
     def enter(self, keys: int, index: int, columns: tuple[int, ...], key: Value) -> Value:
         """The place of a key in a table, behind the others where it is new."""
         place = self.op("enter", I64, key, attributes=(keys, index, *columns))

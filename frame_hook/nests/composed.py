@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +15,17 @@ from ufuse.frame_hook.nests import (
     making,
     reductions,
     rolls,
+    values,
     views,
 )
 from ufuse.frame_hook.nests.functions import MOST_DECIMALS
 from ufuse.frame_hook.nests.integers import minus, plus
 from ufuse.frame_hook.nests.values import (
     INT,
+    NP_BOOL,
     NP_FLOAT,
     Array,
+    Axis,
     Item,
     Items,
     Known,
@@ -75,7 +80,7 @@ def norm(
     axis: Item = NOTHING,
     keepdims: Item | None = None,
 ) -> Item:
-    """`np.linalg.norm` of a vector: of what lies side by side, which it copies where it does not. Or along an axis."""
+    """`np.linalg.norm` of all elements, one behind another as they lie in memory, or along an axis."""
     one = _floats(reader, item)
     if not is_none(axis):
         if not is_none(order) and order != Known(2):
@@ -87,10 +92,105 @@ def norm(
         if isinstance(total, Number):
             return Number(NP_FLOAT, reader.out.op("sqrt", F64, total.value))
         return elementwise.apply(reader, np.sqrt, total)
-    _refuse(order, keepdims)
-    row = reductions.row(reader, elementwise.copied(reader, one))
+    _refuse(keepdims)
+    lazy = elementwise.copied(reader, one)
+    if order != Known("fro" if len(lazy.lengths) == 2 else 2):
+        _refuse(order)
+    row = reductions.row(reader, flattened(reader, lazy))
     length = reductions.dot(reader, "dot", row, row)
     return Number(NP_FLOAT, reader.out.op("sqrt", F64, length.value))
+
+
+def flattened(reader: Reader, item: Lazy) -> Array | Lazy:
+    """The elements of an expression as a vector, in the order in which a new array would have them."""
+    if len(item.lengths) < 2:
+        return item
+    if elementwise.is_turned(item):
+        item = elementwise.turned(item)
+    else:
+        elementwise.keep_orders(reader, item)
+    out = reader.out
+    axes: list[Axis] = []
+    step = out.constant(I64, 1)
+    for length in reversed(item.lengths):
+        axes.insert(0, Axis(length, 0, computed=step if axes else None))
+        step = out.op("mul", I64, step, length.value)
+    fresh = elementwise.allocated(reader, item.dtype, [Length(step)])
+    target = replace(views.part(reader, fresh), axes=tuple(axes))
+    elementwise.assign(reader, target, item)
+    return fresh
+
+
+def close(
+    reader: Reader,
+    left: Item,
+    right: Item,
+    rtol: Item = Known(1e-5),  # noqa: B008 (it never changes)
+    atol: Item = Known(1e-8),  # noqa: B008
+    equal_nan: Item = Known(False),  # noqa: B008
+) -> Number | Lazy:
+    """`np.isclose` of floats, arrays or numbers, in NumPy's order; what is invalid is a doubt, as elsewhere."""
+    if not isinstance(equal_nan, Known) or equal_nan.value is not False:
+        raise NotNativeError("np.isclose has arguments that are not followed")
+    out = reader.out
+    relative, absolute, x, y = (_real(reader, one) for one in (rtol, atol, left, right))
+    if not (isinstance(relative, Number) and isinstance(absolute, Number)):
+        raise NotNativeError("np.isclose has arrays as tolerances")
+    for one in (relative, absolute):
+        conversions.doubt_not_finite(out, one.value)
+    if isinstance(x, Number) and isinstance(y, Number):
+        distance = out.op("abs", F64, out.op("sub", F64, x.value, y.value))
+        most, is_finite = _nearest(reader, y, relative, absolute)
+        is_near = out.op("and", I1, out.op("fle", I1, distance, most), is_finite)
+        return Number(NP_BOOL, out.op("or", I1, is_near, out.op("feq", I1, x.value, y.value)))
+
+    def of(ufunc: np.ufunc, *operands: Item) -> Lazy:
+        return elementwise.apply(reader, ufunc, *operands)
+
+    distances = of(np.absolute, of(np.subtract, x, y))
+    finite: Item
+    if isinstance(y, Number):
+        limit, is_finite = _nearest(reader, y, relative, absolute)
+        finite = Number(NP_BOOL, is_finite)
+        near = of(np.less_equal, distances, Number(NP_FLOAT, limit))
+    else:
+        sizes = of(np.absolute, y)
+        near = of(np.less_equal, distances, of(np.add, absolute, of(np.multiply, relative, sizes)))
+        finite = of(np.less, sizes, Known(math.inf))
+    return of(np.bitwise_or, of(np.bitwise_and, near, finite), of(np.equal, x, y))
+
+
+def _nearest(
+    reader: Reader, item: Number, relative: Number, absolute: Number
+) -> tuple[Value, Value]:
+    """How far from a number is close to it, and whether it is finite."""
+    out = reader.out
+    size = out.op("abs", F64, item.value)
+    most = out.op("add", F64, absolute.value, out.op("mul", F64, relative.value, size))
+    return most, out.op("flt", I1, size, out.constant(F64, math.inf))
+
+
+def _real(reader: Reader, item: Item) -> Number | Array | Part | Lazy:
+    """An array of floats, or a number as one of NumPy's."""
+    if elementwise.is_array(item):
+        return _floats(reader, item)
+    one = conversions.number(reader.out, item)
+    if one.type.kind not in ("float", "int"):
+        raise NotNativeError("a function of arrays has other numbers")
+    conversions.doubt_inexact(reader.out, one)
+    return Number(NP_FLOAT, conversions.as_f64(reader.out, one))
+
+
+def all_close(
+    reader: Reader, left: Item, right: Item, *tolerances: Item, **keywords: Item
+) -> Number:
+    """`np.allclose`: Python's bool."""
+    found = close(reader, left, right, *tolerances, **keywords)
+    if not isinstance(found, Number):
+        every = reductions.fold(reader, "logical_and", found)
+        assert isinstance(every, Number)
+        found = every
+    return Number(values.BOOL, found.value)
 
 
 def outer(reader: Reader, left: Item, right: Item) -> Lazy:
@@ -201,32 +301,49 @@ def _limit(reader: Reader, limit: Item) -> Number:
     return Number(NP_FLOAT, value)
 
 
-def variance(reader: Reader, item: Item, *, ddof: Item | None = None) -> Number:
-    """`np.var` of all floats of an array."""
+def variance(
+    reader: Reader,
+    item: Item,
+    axis: Item | None = None,
+    *,
+    ddof: Item | None = None,
+    keepdims: Item | None = None,
+) -> Number | Array | Lazy:
+    """`np.var` of floats, of all of an array or along axes."""
     one = reductions.array_of(reader, _floats(reader, item))
     taken = ddof.value if isinstance(ddof, Known) else 0 if ddof is None else None
     if type(taken) is not int:
         raise NotNativeError("ddof is no constant")
-    out = reader.out
-    mean = reductions.mean(reader, one)
-    assert isinstance(mean, Number)
+    out, axes = reader.out, reductions.folded_axes(axis, len(one.axes))
+    is_all = len(axes) == len(one.axes)
+    mean = reductions.mean(reader, one, axis, None if is_all else Known(True))
     distance = elementwise.apply(reader, np.subtract, one, mean)
-    total = reductions.fold(
-        reader, "add", elementwise.apply(reader, np.multiply, distance, distance)
-    )
-    assert isinstance(total, Number)
-    count = one.lengths[0].value
-    for length in one.lengths[1:]:
-        count = out.op("mul", I64, count, length.value)
+    square = elementwise.apply(reader, np.multiply, distance, distance)
+    total = reductions.fold(reader, "add", square, axis, keepdims)
+    count = reductions.elements_along(reader, one, axes)
     count = minus(out, count, out.constant(I64, taken))
     out.doubt_if(out.op("ile", I1, count, out.constant(I64, 0)))
-    return Number(NP_FLOAT, out.op("div", F64, total.value, out.op("to_f64", F64, count)))
+    divisor = Number(NP_FLOAT, out.op("to_f64", F64, count))
+    if isinstance(total, Number):
+        return Number(NP_FLOAT, out.op("div", F64, total.value, divisor.value))
+    quotient = elementwise.apply(reader, np.divide, total, divisor)
+    return reductions.in_place(reader, total, quotient)
 
 
-def deviation(reader: Reader, item: Item, *, ddof: Item | None = None) -> Number:
-    """`np.std` of all floats of an array."""
-    found = variance(reader, item, ddof=ddof)
-    return Number(NP_FLOAT, reader.out.op("sqrt", F64, found.value))
+def deviation(
+    reader: Reader,
+    item: Item,
+    axis: Item | None = None,
+    *,
+    ddof: Item | None = None,
+    keepdims: Item | None = None,
+) -> Number | Array | Lazy:
+    """`np.std` of floats, of all of an array or along axes."""
+    found = variance(reader, item, axis, ddof=ddof, keepdims=keepdims)
+    if isinstance(found, Number):
+        return Number(NP_FLOAT, reader.out.op("sqrt", F64, found.value))
+    root = elementwise.apply(reader, np.sqrt, found)
+    return root if isinstance(found, Lazy) else reductions.in_place(reader, found, root)
 
 
 def covariance(reader: Reader, item: Item, other: Item) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import types
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +25,11 @@ from ufuse.frame_hook.nests import (
     idioms,
     iterating,
     lists,
+    made_deques,
     made_dicts,
     made_rows,
     object_lists,
+    shuffles,
     tables,
 )
 from ufuse.frame_hook.nests.values import (
@@ -44,6 +47,7 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Listed,
+    MadeDeque,
     MadeDict,
     MadeFunction,
     MadeList,
@@ -68,7 +72,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 
-LISTS = Numbers, OtherList, Listed, MadeList, MadeRows
+LISTS = Numbers, OtherList, Listed, MadeList, MadeRows, MadeDeque
 # To what the views of a dict are as tuples.
 GOES_OVER = (len, sum, min, max, any, all, enumerate, zip, reversed)
 
@@ -83,9 +87,11 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return array_calls.attribute(reader, owner, name)
     if isinstance(owner, Complex):
         return complexes.attribute(owner, name)
-    if isinstance(owner, Table) and name == "append":
+    if isinstance(owner, Table | Objects) and name == "append":
         owner = reader.outside.grow(owner)
-    if isinstance(owner, Listed | MadeList | MadeRows) and name == "append":
+    if isinstance(owner, Listed | MadeList | MadeRows) and name in ("append", "pop"):
+        return Method(owner, name)
+    if isinstance(owner, Listed | MadeDeque) and name in made_deques.METHODS:
         return Method(owner, name)
     if isinstance(owner, NewDict | MadeDict) and made_dicts.has_method(owner, name):
         return Method(owner, name)
@@ -144,6 +150,9 @@ def call(
             return
         reader.stack.append(array_calls.called_method(reader, owner, name, arguments, keywords))
         return
+    if isinstance(function, Generating) and shuffles.is_read(function, arguments, keywords):
+        shuffles.enter(reader, function, arguments, keywords)
+        return
     if isinstance(function, Generating):
         reader.stack.append(draws.called(reader, function, arguments, keywords))
         return
@@ -198,6 +207,8 @@ def call(
         reader.stack.append(found)
     elif isinstance(value, types.FunctionType):
         calls.enter(reader, value, arguments, keywords)
+    elif value is zip and arguments and keywords.keys() == {"strict"}:
+        reader.stack.append(iterating.zipped(arguments, keywords["strict"]))
     elif value is itertools.product and keywords.keys() == {"repeat"}:
         reader.stack.append(grids.product_of(reader, arguments, keywords["repeat"]))
     elif keywords:
@@ -221,6 +232,10 @@ def call(
         and isinstance(arguments[0], Numbers | OtherList | MadeList)
     ):
         reader.stack.append(reader.length(arguments[0].holder, 0))
+    elif value is deque:
+        reader.stack.append(made_deques.begin(reader, arguments))
+    elif value is len and len(arguments) == 1 and isinstance(arguments[0], MadeDeque):
+        reader.stack.append(made_deques.length(reader, arguments[0]))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], MadeRows):
         reader.stack.append(made_rows.length(reader, arguments[0]))
     elif value is len and len(arguments) == 1 and isinstance(arguments[0], Objects):

@@ -89,7 +89,8 @@ def module_of(
 ) -> tuple[types.ModuleType, str] | None:
     """Where the generator lies of which a function of `np.random` or `random` is a method; None for others."""
     module = sys.modules.get("numpy.random.mtrand")
-    if method.__self__ is getattr(module, "_rand", ABSENT) and method.__name__ in LEGACY_METHODS:
+    names = (*LEGACY_METHODS, *SHUFFLES)
+    if method.__self__ is getattr(module, "_rand", ABSENT) and method.__name__ in names:
         assert module is not None
         return module, "_rand"
     return (random, "_inst") if method.__self__ is getattr(random, "_inst", ABSENT) else None
@@ -226,6 +227,14 @@ def _limits(draw: _Draw, low: Item, high: Item) -> tuple[Value, Value]:
     most = out.op("sub", I64, beyond, out.constant(I64, 1))
     out.doubt_if(out.op("igt", I1, least, most))
     return least, most
+
+
+def _interval(name: str, draw: _Draw, most: Item) -> Item:
+    """From 0 to a number that is not negative."""
+    inputs = [as_i64(draw.reader.out, number(draw.reader.out, most))]
+    if name == "integers":
+        inputs.insert(0, draw.reader.out.constant(I64, 0))
+    return draw(name, INT, *inputs)
 
 
 def _legacy_integers(draw: _Draw, low: Item, high: Item) -> Item:
@@ -368,8 +377,13 @@ METHODS = {
         behind={"replace": YES, "p": NOTHING, "axis": Known(0), "shuffle": YES},
     ),
 }
+# What they draw places by where they shuffle, and where they choose: no methods of theirs have these names.
+SHUFFLING, CHOOSING = "<interval>", "<bounded>"
+METHODS[SHUFFLING] = _Method({"most": None}, partial(_interval, "interval"))
+METHODS[CHOOSING] = _Method({"most": None}, partial(_interval, "integers"))
 # Of `np.random.RandomState`, and of `np.random` itself. Its normal and exponential numbers are made in their own way.
 LEGACY_METHODS = {
+    SHUFFLING: METHODS[SHUFFLING],
     "random": _plain("random"),
     "random_sample": _plain("random"),
     "rand": _plain("random", takes_lengths=True),
@@ -383,6 +397,7 @@ LEGACY_METHODS = {
         {"a": None}, partial(_choice, "masked_integers"), behind={"replace": YES, "p": NOTHING}
     ),
 }
+SHUFFLES = ("shuffle", "permutation")  # as `shuffles.py` reads them
 PYTHON_METHODS = {
     "random": _plain("random"),
     "_randbelow": _Method({"n": None}, _below),

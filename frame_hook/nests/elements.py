@@ -12,6 +12,7 @@ from ufuse.frame_hook.nests import (
     fields,
     gathers,
     lists,
+    made_deques,
     made_dicts,
     made_lists,
     made_rows,
@@ -34,6 +35,7 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazy,
     Listed,
+    MadeDeque,
     MadeDict,
     MadeList,
     MadeRows,
@@ -78,6 +80,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
     if isinstance(container, MadeList):
         container = made_lists.settled(container)
         return _loaded(reader, container.holder, (views.index(reader, key),))
+    if isinstance(container, MadeDeque):
+        return made_deques.element(reader, container, key)
     if isinstance(container, MadeRows):
         return made_rows.element(reader, container, key)
     if isinstance(container, Entries):
@@ -87,6 +91,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
             raise NotNativeError("a part of a string is not compiled yet")
         holder = reader.outside.as_characters(container).holder
         return _loaded(reader, holder, (views.index(reader, key),))
+    if isinstance(container, Member):
+        return object_lists.item_of_tuple(reader, container, characters.known(reader, key))
     if isinstance(container, Table | Row):
         return tables.element(reader, container, key)
     if isinstance(container, Objects):

@@ -179,7 +179,7 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
 
 def _slot_of_objects(known: object_lists.ObjectList) -> ArraySlot:
     return ArraySlot(
-        known.name, np.dtype(bool), 1, is_written=False, items=OBJECTS,
+        known.name, np.dtype(bool), 1, is_written=False, items=OBJECTS, width=known.width,
         lacked=tuple(sorted(known.lacked)), nothing=tuple(sorted(known.nothing)), is_apart=known.is_apart,
     )  # fmt: skip
 

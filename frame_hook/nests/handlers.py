@@ -29,6 +29,7 @@ from ufuse.frame_hook.nests import (
     object_lists,
     reductions,
     tables,
+    tuples,
 )
 from ufuse.frame_hook.nests.values import (
     BOOL,
@@ -47,6 +48,7 @@ from ufuse.frame_hook.nests.values import (
     MadeFunction,
     MadeList,
     MadeRows,
+    Member,
     NewDict,
     NotNativeError,
     Number,
@@ -351,6 +353,9 @@ def _unpack_sequence(reader: Reader, count: int) -> None:
     if isinstance(one, Row):
         reader.stack += reversed(tables.unpacked(reader, one, count))
         return
+    if isinstance(one, Member):
+        reader.stack += reversed(object_lists.unpacked(reader, one, count))
+        return
     if not isinstance(one, Items) or len(one.items) != count:
         raise NotNativeError("it unpacks what is no tuple")
     reader.stack += reversed(one.items)
@@ -368,6 +373,9 @@ def _compare_op(reader: Reader, arg: int) -> None:
         return
     if elementwise.is_array(left) or elementwise.is_array(right):
         reader.stack.append(elementwise.binary(reader, name, left, right))
+        return
+    if name in IDENTITY and isinstance(left, Items) and isinstance(right, Items):
+        _push_truth(reader, tuples.are_equal(reader, left, right), is_inverted=IDENTITY[name])
         return
     idioms.check_compared(reader, left, right)
     if (known := arithmetic.known_comparison(name, left, right)) is not None:

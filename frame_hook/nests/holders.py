@@ -9,7 +9,7 @@ import numpy as np
 from ufuse.frame_hook.nests import lists
 from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.outside import Outside
-from ufuse.frame_hook.nests.temporaries import Temporaries
+from ufuse.frame_hook.nests.temporaries import OTHER_ORDER, Temporaries
 from ufuse.frame_hook.nests.values import (
     ELEMENT_KINDS,
     INT,
@@ -92,11 +92,11 @@ class Holders:
             if one.axis is not None and not (is_operand and one.length.is_one)
         ]
         if axes != sorted(axes):
-            raise NotNativeError("a new array whose memory is not in C's order")
+            raise NotNativeError(OTHER_ORDER)
         if isinstance(part.holder, ArrayKind) and len(axes) > 1:
             array = self.given(part.holder.slot)
             if memory_order(array) != tuple(range(array.ndim)):
-                raise NotNativeError("a new array whose memory is not in C's order")
+                raise NotNativeError(OTHER_ORDER)
             self.ordered.add(part.holder.slot)
 
     @staticmethod

@@ -135,7 +135,7 @@ def enter_set(reader: Reader, items: Item) -> None:
     """Read on in what makes `set(items)`, which gets one after another."""
     if not isinstance(items, OF_SET):
         raise NotNativeError("such a set is not compiled yet")
-    _enter(reader, _added, reader.iterate(items), made_dicts.begin(reader, is_set=True))
+    enter(reader, _added, reader.iterate(items), made_dicts.begin(reader, is_set=True))
 
 
 def called(
@@ -144,27 +144,33 @@ def called(
     """Read on in what stands in the place of a call; whether something does."""
     if function in KEYED and keywords.keys() == {"key"} and len(arguments) == 1:
         items = reader.iterate(arguments[0])
-        _enter(reader, KEYED[function], items, keywords["key"])
+        enter(reader, KEYED[function], items, keywords["key"])
     elif keywords:
         return False
     elif function is functools.reduce and len(arguments) == 2:
-        _enter(reader, _reduced, arguments[0], reader.iterate(arguments[1]))
+        enter(reader, _reduced, arguments[0], reader.iterate(arguments[1]))
     elif function is list and len(arguments) == 1 and isinstance(arguments[0], Lazily):
         one = arguments[0]
         if one.function is filter:
-            _enter(reader, _filtered, one.arguments[0], reader.iterate(one.arguments[1]))
+            enter(reader, _filtered, one.arguments[0], reader.iterate(one.arguments[1]))
         else:
-            _enter(reader, _accumulated, reader.iterate(one.arguments[0]), one.arguments[1])
+            enter(reader, _accumulated, reader.iterate(one.arguments[0]), one.arguments[1])
     else:
         return False
     return True
 
 
-def _enter(reader: Reader, function: Function, *arguments: Item) -> None:
+def enter(reader: Reader, function: Function, *arguments: Item) -> None:
+    """Read on in a function that stands in the place of a call."""
+    calls.enter(reader, known(reader, function).value, arguments, {})
+
+
+def known(reader: Reader, function: Function) -> Known:
+    """A function that stands in the place of a call, and what calls of it need, which is nothing of the program's."""
     assert isinstance(function, types.FunctionType)
-    known = symbols.Function(function.__code__, function.__globals__, (), {}, ())
-    reader.outside.known(function, known)
-    calls.enter(reader, function, arguments, {})
+    called = symbols.Function(function.__code__, function.__globals__, (), {}, ())
+    reader.outside.known(function, called)
+    return Known(function)
 
 
 # np.vectorize -------------------------------------------------------------------------------------------------------
@@ -345,4 +351,4 @@ def call_vectorized(reader: Reader, one: Vectorized, arguments: Sequence[Item]) 
             doubt_unlike(reader.out, length.value, its.value)
     are_arrays = tuple(isinstance(item, Array | Part) for item in given)
     function = _vectorized(are_arrays, axes, is_typed=one.kind is not None)
-    _enter(reader, function, one.function, Known(one.kind), *given)
+    enter(reader, function, one.function, Known(one.kind), *given)

@@ -7,7 +7,7 @@ each leaf of what a turn gives has two, `next` and `step`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from ufuse.frame_hook.nests import (
     object_lists,
     tables,
 )
-from ufuse.frame_hook.nests.integers import range_length
+from ufuse.frame_hook.nests.integers import doubt_unlike, range_length
 from ufuse.frame_hook.nests.tuples import check_members, chosen, chosen_number, is_number
 from ufuse.frame_hook.nests.values import (
     INT,
@@ -116,9 +116,16 @@ def _enumerate_of(reader: Reader, arguments: list[Item]) -> EnumerateOf:
 
 
 def _zip_of(_: Reader, arguments: list[Item]) -> ZipOf:
+    return zipped(arguments, Known(False))
+
+
+def zipped(arguments: Sequence[Item], strict: Item) -> ZipOf:
+    """`zip(*arguments, strict=strict)`."""
     for one in arguments:
         _look_at(one)
-    return ZipOf(tuple(arguments))
+    if not isinstance(strict, Known) or type(strict.value) is not bool:
+        raise NotNativeError("zip() that is strict or not, as is computed")
+    return ZipOf(tuple(arguments), strict.value)
 
 
 def _reversed_of(_: Reader, arguments: list[Item]) -> ReversedOf:
@@ -272,8 +279,8 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
                 out.unsure.add(f"{name}.count")
             _set(reader, f"{name}.count", item.start, one)
             return Together((("count", Whole()), ("of", kind))), left
-        case ZipOf(items):
-            return _begin_together(reader, items, name)
+        case ZipOf(items, is_strict):
+            return _begin_together(reader, items, name, is_strict=is_strict)
         case MapOf(function, items):
             together, left = _begin_together(reader, items, name)
             assert isinstance(together, Together)
@@ -302,11 +309,16 @@ def _elements(reader: Reader, item: Array, name: str) -> Elements:
     return Elements(item.holder, len(item.indices))
 
 
-def _begin_together(reader: Reader, items: tuple[Item, ...], name: str) -> tuple[TurnKind, Value]:
+def _begin_together(
+    reader: Reader, items: tuple[Item, ...], name: str, *, is_strict: bool = False
+) -> tuple[TurnKind, Value]:
+    """Several at once; where it would be an error that one ends before the others that is in doubt from the start."""
     out = reader.out
     begun = [_begin(reader, item, f"{name}.{place}") for place, item in enumerate(items)]
     least = begun[0][1]
     for _, left in begun[1:]:
+        if is_strict:
+            doubt_unlike(out, begun[0][1], left)
         least = out.op("select", I64, out.op("ilt", I1, left, least), left, least)
     return Together(tuple((str(place), kind) for place, (kind, _) in enumerate(begun))), least
 

@@ -36,6 +36,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Listed,
     ListedKind,
+    MadeDeque,
     MadeDict,
     MadeFunction,
     MadeList,
@@ -105,11 +106,20 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return item
         case Vectorized(Known() | MadeFunction()):
             return item
-        case Numbers() | Table() | Objects() | OtherList() | MadeList() | MadeRows() | Text():
+        case (
+            Numbers()
+            | Table()
+            | Objects()
+            | OtherList()
+            | MadeList()
+            | MadeRows()
+            | MadeDeque()
+            | Text()
+        ):
             return item
         case NewDict() | MadeDict() | Method(NewDict() | MadeDict()):
             return item
-        case Method(Numbers() | OtherList() | MadeList() | MadeRows() | Entries()):
+        case Method(Numbers() | OtherList() | MadeList() | MadeRows() | MadeDeque() | Entries()):
             return item
         case Method(owner, method):
             return MethodKind(keep(reader, name, owner), method)

@@ -120,6 +120,7 @@ def give_back(reader: Reader, version: Version) -> dict[int, str | Known | carri
 def give_back_array(reader: Reader, name: str, kind: ArrayKind | TemporaryKind | ViewKind) -> None:
     """Write which array the variable of this name is."""
     out = reader.out
+    reader.memory.refuse_given(kind.holder if isinstance(kind, ViewKind) else kind)
     if isinstance(kind, ViewKind):
         view = views.give_back(reader, name, kind)
         number = out.op("view", I64, attributes=(kind.number, view))

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import (
+    composed,
     conversions,
     either,
     elementwise,
+    made_deques,
     made_dicts,
     made_rows,
     object_lists,
@@ -20,8 +22,12 @@ from ufuse.frame_hook.nests import (
     views,
 )
 from ufuse.frame_hook.nests.integers import greatest, minus
+from ufuse.frame_hook.nests.temporaries import OTHER_ORDER
 from ufuse.frame_hook.nests.values import (
     BOOL,
+    INT,
+    Array,
+    ArrayItem,
     ArrayKind,
     Character,
     ColumnKind,
@@ -29,8 +35,10 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    Lazy,
     Listed,
     ListPart,
+    MadeDeque,
     MadeDict,
     MadeList,
     MadeRows,
@@ -41,6 +49,7 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Objects,
     OtherList,
+    Part,
     Row,
     SliceOf,
     Table,
@@ -66,10 +75,11 @@ LEAST_WORK = 2  # of a turn of a comprehension
 
 @record
 class Growth:
-    """What a list gets: numbers, or tuples of numbers."""
+    """What a list gets: numbers, tuples of numbers, or arrays of so many axes."""
 
     kinds: tuple[NumberKind, ...]
     has_tuples: bool
+    axes: int = 0
 
 
 @dataclass(slots=True)
@@ -103,7 +113,7 @@ class Lists:
         columns = tuple(
             Column(first + before + i, kind.kind, kind.numpy) for i, kind in enumerate(growth.kinds)
         )
-        return ListSlot(name, columns, growth.has_tuples, slot in self.read)
+        return ListSlot(name, columns, growth.has_tuples, slot in self.read, growth.axes)
 
     def check(self, outside: Outside, stored: set[int]) -> None:
         """See whether all that is done with lists goes together.
@@ -141,7 +151,7 @@ class Lists:
         growth = self.grown[slot]
         known = outside.lists.get(slot)
         if slot in self.read and (
-            growth.has_tuples or known is None or (known.type,) != growth.kinds
+            growth.has_tuples or growth.axes or known is None or (known.type,) != growth.kinds
         ):
             raise NotNativeError(f"{name} is a list of what are no numbers of one type")
 
@@ -171,6 +181,13 @@ def refuse_slight(reader: Reader) -> None:
 
 def called_method(reader: Reader, owner: Item, name: str, arguments: Sequence[Item]) -> Item:
     """The result of a method of a list."""
+    if isinstance(owner, MadeDeque):
+        return made_deques.called_method(reader, owner, name, arguments)
+    if name == "popleft":  # of an empty deque
+        reader.go_to_doubt()
+        return Known(None)
+    if name == "pop" and (not arguments or list(arguments) == [Known(-1)]):
+        return made_rows.pop(reader, owner)
     if name != "append" or len(arguments) != 1:
         raise NotNativeError(f"the method {name} of a list is not compiled yet")
     append(reader, owner, arguments[0])
@@ -184,6 +201,9 @@ def append(reader: Reader, owner: Item, item: Item) -> None:
         return
     if not isinstance(owner, Numbers | OtherList):
         raise NotNativeError("it appends to what is no list of numbers")
+    if isinstance(item, Array | Part | Lazy):
+        _append_array(reader, owner.holder.slot, item)
+        return
     slot, has_tuples = owner.holder.slot, isinstance(item, Items)
     parts = [
         either.known(conversions.number(reader.out, one))
@@ -199,6 +219,31 @@ def append(reader: Reader, owner: Item, item: Item) -> None:
     elementwise.settle(reader)
     for i, part in enumerate(parts):
         reader.out.append(reader.number(_column(slot, i)), part.value)
+
+
+def _append_array(reader: Reader, slot: int, item: ArrayItem) -> None:
+    """Append a new array that has no other name: its elements, and what its axes are long."""
+    if not isinstance(item, Lazy) and not made_rows.is_new(reader, item):
+        raise NotNativeError("it appends an array that has another name to a list")
+    if isinstance(item, Lazy) and elementwise.is_turned(item):
+        raise NotNativeError(OTHER_ORDER)
+    lazy = elementwise.copied(reader, item)
+    growth = Growth(
+        (reader.element_kind(lazy.dtype), INT), has_tuples=False, axes=len(lazy.lengths)
+    )
+    if reader.lists.grown.setdefault(slot, growth) != growth:
+        raise NotNativeError("a list gets items of several types")
+    elements, lengths = (reader.number(_column(slot, i)) for i in range(2))
+    elementwise.settle(reader)
+    flat = composed.flattened(reader, lazy)
+    for length in lazy.lengths:
+        reader.out.append(lengths, length.value)
+    made_rows.each_element(
+        reader,
+        views.part(reader, elementwise.computed(reader, flat)),
+        f".list{slot}.place",
+        lambda one: reader.out.append(elements, one.value),
+    )
 
 
 def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:
@@ -255,6 +300,8 @@ def truth(reader: Reader, item: Item) -> Item:
         length = count.value
     elif isinstance(item, Text):
         length = reader.length(reader.outside.as_characters(item).holder, 0).value
+    elif isinstance(item, MadeDeque):
+        length = made_deques.length(reader, item).value
     elif isinstance(item, MadeRows):
         length = made_rows.length(reader, item).value
     elif isinstance(item, Table | Row):

@@ -7,14 +7,14 @@ so that its numbers can be copied at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ufuse.frame_hook.nests import elements, elementwise, made_lists, reductions, views
-from ufuse.frame_hook.nests.integers import doubt_outside, wrapped
+from ufuse.frame_hook.nests.integers import doubt_outside, minus, wrapped
 from ufuse.frame_hook.nests.made_lists import GrowError
 from ufuse.frame_hook.nests.temporaries import parts_in
 from ufuse.frame_hook.nests.values import (
@@ -24,6 +24,7 @@ from ufuse.frame_hook.nests.values import (
     Axis,
     Item,
     Items,
+    Known,
     Lazy,
     Length,
     Listed,
@@ -136,6 +137,12 @@ def _kinds(reader: Reader, row: list[Number] | MadeList | Part) -> list[RowOf]:
     return [RowOf(one, None, has_tuples=False) for one in numbers]
 
 
+def kinds_of(reader: Reader, item: Item) -> list[RowOf] | list[NumberKind]:
+    """What a list gets with a number, or with a row."""
+    row = _row(reader, item)
+    return [made_lists.number_of(reader, item).type] if row is None else _kinds(reader, row)
+
+
 def _fits(owner: MadeRows, kind: RowOf) -> bool:
     """Whether a list of rows gets such ones without being made otherwise."""
     return (
@@ -153,6 +160,17 @@ def _keep(reader: Reader, given: Part) -> None:
     is_own = not isinstance(given.holder, TemporaryKind)
     if is_own or given.holder in parts_in((slots, frame.stack, frame.caller), (TemporaryKind,)):
         reader.kept_arrays.add(given.holder)
+
+
+def is_new(reader: Reader, item: Array | Part) -> bool:
+    """Whether an array is a whole one that the loop has made, and that nothing else has, as NumPy gives it."""
+    if not isinstance(item, Array) or item.indices or not isinstance(item.holder, TemporaryKind):
+        return False
+    memory, frame = reader.memory, reader.frame
+    if memory.is_within(item.holder) or memory.is_kept_inside(item.holder):
+        return False
+    held = parts_in((frame.slots.values(), frame.stack, frame.caller), (TemporaryKind,))
+    return item.holder not in held
 
 
 def _freeze(reader: Reader, row: MadeList) -> None:
@@ -197,11 +215,16 @@ def _note_types(reader: Reader, flat: MadeList, kind: NumberKind, mixed: str = "
 
 
 def _append_all(reader: Reader, owner: MadeRows, given: Part) -> None:
-    """Append the numbers of a row, one after another: a loop of the nest's own."""
-    out, flat = reader.out, owner.flat
+    """Append the numbers of a row, one after another."""
+    flat = owner.flat
     _count_row(reader, owner, given.lengths[0].value)
-    view = views.keep(reader, given)
     place = f".list{flat.holder.number}.place"
+    each_element(reader, given, place, lambda one: made_lists.put(reader, flat, one))
+
+
+def each_element(reader: Reader, given: Part, place: str, put: Callable[[Number], None]) -> None:
+    """Do something with each element of a vector: a loop of the nest's own, by a variable with the place."""
+    out, view = reader.out, views.keep(reader, given)
     out.set(place, out.constant(I64, 0))
     header, body, behind = (reader.new_label() for _ in range(3))
     version = reader.version(reader.at.position)
@@ -213,7 +236,7 @@ def _append_all(reader: Reader, owner: MadeRows, given: Part) -> None:
     now = out.get(place, I64)
     one = elements.element(reader, views.kept(reader, view), Number(INT, now))
     assert isinstance(one, Number)
-    made_lists.put(reader, flat, one)
+    put(one)
     out.set(place, out.op("add", I64, now, out.constant(I64, 1)))
     out.end("jump", header)
     out.begin(behind)
@@ -245,6 +268,31 @@ def row(reader: Reader, made: MadeRows, place: Value) -> Items:
     first = out.op("mul", I64, place, out.constant(I64, made.width))
     places = [out.op("add", I64, first, out.constant(I64, each)) for each in range(made.width)]
     return Items(tuple(elements.part(reader, flat.holder, (one,)) for one in places))
+
+
+def pop(reader: Reader, owner: Item) -> Item:
+    """`owner.pop()`."""
+    out = reader.out
+    match owner:
+        case Listed(items, site) if items and site:  # known as a list whose items change
+            raise GrowError(site, *kinds_of(reader, items[-1]))
+        case Listed(site=site) if site:
+            reader.go_to_doubt()  # it is empty
+            return Known(None)
+        case MadeList():
+            flat, width = made_lists.settled(owner), 1
+        case MadeRows(flat, int(width), True):
+            made_lists.settled(flat)
+        case _:
+            raise NotNativeError(NOT_READ)
+    made_lists.refuse_change(reader, flat)
+    elementwise.settle(reader)
+    left = minus(out, made_lists.length(reader, flat).value, out.constant(I64, width))
+    out.doubt_if(out.op("ilt", I1, left, out.constant(I64, 0)))
+    places = [out.op("add", I64, left, out.constant(I64, each)) for each in range(width)]
+    found = tuple(elements.part(reader, flat.holder, (one,)) for one in places)
+    out.trim(reader.number(flat.holder), left)
+    return Items(found) if isinstance(owner, MadeRows) else found[0]
 
 
 def element(reader: Reader, made: MadeRows, key: Item) -> Items:

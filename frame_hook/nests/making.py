@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -111,15 +111,19 @@ def full(reader: Reader, shape: Item, value: Item, dtype: Item | None = None) ->
     return fresh
 
 
-def identity(reader: Reader, size: Item, *, dtype: Item | None = None) -> Array:
-    """`np.eye` of a constant."""
+def is_small(size: Item) -> TypeGuard[Known]:
+    """Whether a length is a constant for which an instruction for each is not too much."""
     count = size.value if isinstance(size, Known) else None
-    if type(count) is not int or not 1 <= count <= MOST_NUMBERS:
-        raise NotNativeError("np.eye of what is no small constant")
+    return type(count) is int and 1 <= count <= MOST_NUMBERS
+
+
+def identity(reader: Reader, size: Item, *, dtype: Item | None = None) -> Array:
+    """`np.eye` of a small constant."""
+    assert is_small(size)
     kind = dtype_of(dtype, np.dtype(float))
     fresh = _filled(reader, kind, lengths_of(reader, Items((size, size))), 0)
     unit = reader.out.constant(ELEMENTS[kind], kind.type(1).item())
-    for i in range(count):
+    for i in range(size.value):
         place = reader.out.constant(I64, i)
         reader.out.store(reader.array(fresh.holder), place, place, unit)
     return fresh

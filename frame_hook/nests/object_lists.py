@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 FIRST_COLUMN = 1 << 20  # columns are numbered from here on, as if they were registers
 FEWEST_OF_TUPLE = 5  # items: those of a shorter tuple are objects for themselves
+MOST_ITEMS = 16  # of tuples in a list
 # What a class inherits for which comparing its objects asks whether they are one: `object.__ne__` calls `__eq__`.
 PLAIN_COMPARISONS = {
     "eq": (("__eq__", object.__eq__),),
@@ -93,16 +94,38 @@ class ObjectList:
     is_apart: bool = False
 
     @property
+    def width(self) -> int:
+        """How many items each has, where they are plain tuples; 0: they are none."""
+        return len(self.value[0]) if self.kind is tuple else 0
+
+    @property
     def kind(self) -> type:
         """The class of all items."""
         return type(self.value[0])
 
 
 def is_of_objects(value: object) -> bool:
-    """Whether the first item of a list or tuple is an object of a class that is written in Python."""
+    """Whether the first item of a list or tuple is an object of a class in Python, or a tuple of several types."""
     if type(value) is tuple and len(value) < FEWEST_OF_TUPLE:
         return False
-    return isinstance(value, list | tuple) and bool(value) and is_object(type(value[0]))
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    return _is_mixed(value[0]) or is_object(type(value[0]))
+
+
+def _is_mixed(value: object) -> bool:
+    """Whether something is a tuple of numbers of several types, or of arrays; one of numbers of a type is a row."""
+    if type(value) is not tuple or not 1 <= len(value) <= MOST_ITEMS:
+        return False
+    kinds = {kind_of(one) or type(one) for one in value}
+    return len(kinds) > 1 or np.ndarray in kinds
+
+
+def are_as_long(value: Sequence[Any]) -> bool:
+    """Whether the items of a list, if the first one is a plain tuple, are all tuples of as many items."""
+    if not value or type(value[0]) is not tuple:
+        return True
+    return all(type(one) is tuple and len(one) == len(value[0]) for one in value)
 
 
 def is_object(kind: type) -> bool:
@@ -279,6 +302,23 @@ def _loaded(reader: Reader, owner: Member, column: ArrayKind) -> Number | Array:
 def _use(reader: Reader, known: ObjectList) -> None:
     """The nest gets the list."""
     reader.number(ArrayKind(known.source.register))
+
+
+def item_of_tuple(reader: Reader, owner: Member, key: Item) -> Item:
+    """`owner[key]` of a plain tuple."""
+    width = reader.outside.objects[owner.holder.slot].width
+    place = key.value if isinstance(key, Known) else None
+    if type(place) is not int or not -width <= place < width:
+        raise NotNativeError("it takes an item of an object, or one of a tuple that is not known")
+    place %= width
+    return _read(reader, owner, f"[{place}]", TUPLE_FIELD(place, ""))
+
+
+def unpacked(reader: Reader, owner: Member, count: int) -> list[Item]:
+    """The items of a plain tuple, of which there must be so many."""
+    if reader.outside.objects[owner.holder.slot].width != count:
+        raise NotNativeError("it unpacks what is no tuple")
+    return [item_of_tuple(reader, owner, Known(place)) for place in range(count)]
 
 
 # Items -------------------------------------------------------------------------------------------------------------

@@ -192,6 +192,8 @@ class Outside:
             raise NotNativeError(
                 f"{source.text} is a list of objects of several classes", later=True
             )
+        if not object_lists.are_as_long(value):
+            raise NotNativeError(f"{source.text} is a list of tuples of several lengths")
         self.trace.guards.check("TYPE", source, type(value))
         self.trace.guards.check("FIRST_TYPE", source, type(value[0]))
         is_known = source.text in (one.name for one in self.objects.values())
@@ -233,7 +235,8 @@ class Outside:
     def list_of(self, source: Source, value: list[Any]) -> Numbers | Table | Objects | OtherList:
         """A list, which may grow."""
         register = source.register
-        if object_lists.is_of_objects(value):
+        is_other = register in self.grown or not object_lists.are_as_long(value)
+        if object_lists.is_of_objects(value) and not is_other:
             return self.objects_of(source, value)
         if register in self.lists:
             return self.lists[register]
@@ -248,13 +251,16 @@ class Outside:
             self.arrays[register] = source, np.broadcast_to(np.zeros(()), len(value))
         return OtherList(ArrayKind(register))
 
-    def grow(self, table: Table) -> Numbers | Table | OtherList:
+    def grow(self, table: Table | Objects) -> Table | Objects | OtherList:
         """A list of tuples that is appended to, and so is no table; a tuple stays one."""
         register = table.holder.slot
-        value = self.sequences[register]
-        if register not in self.grown and isinstance(value, list):
+        known = self.objects.get(register)
+        value = self.sequences[register] if known is None else known.value
+        is_of_tuples = known is None or known.width > 0
+        if register not in self.grown and isinstance(value, list) and is_of_tuples:
             self.grown.add(register)
-            del self.lists[register], self.sequences[register]
+            for one in (self.lists, self.sequences, self.objects):
+                one.pop(register, None)
             self.list_of(self.arrays[register][0], value)
         return OtherList(table.holder) if register in self.grown else table
 

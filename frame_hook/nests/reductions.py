@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     Part,
+    TemporaryKind,
 )
 from ufuse.graph.nest import (
     COMPLEX,
@@ -41,6 +43,13 @@ from ufuse.graph.nest import (
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
+
+FLOAT = np.dtype(float)
+I64_BYTES = 8
+MOST_EXACT, LARGE = (
+    2**21,
+    2**31,
+)  # so many whole numbers up to the other have an exact sum as floats
 
 
 def array_of(reader: Reader, item: Item) -> Part:
@@ -109,6 +118,12 @@ def _reduced(reader: Reader, name: str, one: Part, axes: Sequence[int], *, keeps
     lengths = [length for place, length in enumerate(kept) if keeps or place not in axes]
     kind = np.dtype(int) if name in POSITIONS else one.dtype
     fresh = elementwise.allocated(reader, kind, lengths)
+    if keeps and len(one.axes) - len(axes) == 1:
+        try:
+            reader.keep_order(one)
+        except NotNativeError:
+            assert isinstance(fresh.holder, TemporaryKind)
+            reader.memory.keep_inside(fresh.holder)
     whole = views.part(reader, fresh)
     walked = iter(whole.axes)
     spread = [next(walked) if keeps or place not in axes else None for place in range(len(kept))]
@@ -164,25 +179,49 @@ def _is_true(keepdims: Item | None) -> bool:
 
 def mean(
     reader: Reader, item: Item, axis: Item | None = None, keepdims: Item | None = None
-) -> Number | Lazy:
-    """The mean of floats, as NumPy's: the sum by the number of elements."""
-    one = array_of(reader, item)
-    if one.dtype.char not in "df":
-        raise NotNativeError(f"the mean of {one.dtype}")
+) -> Number | Array | Lazy:
+    """The mean, as NumPy's: the sum of floats by the number of elements."""
+    out, one = reader.out, _as_floats(reader, array_of(reader, item))
     total = fold(reader, "add", one, axis, keepdims)
-    out = reader.out
-    count: Value | None = None
-    for place in folded_axes(axis, len(one.axes)):
-        length = one.lengths[place].value
-        count = length if count is None else out.op("mul", I64, count, length)
-    assert count is not None
+    count = elements_along(reader, one, folded_axes(axis, len(one.axes)))
     out.doubt_if(out.op("ieq", I1, count, out.constant(I64, 0)))
     if isinstance(total, Number):
         return _mean_of(reader, total, count)
     quotient = elementwise.apply(reader, np.divide, total, Number(NP_INT, count))
-    if quotient.dtype == one.dtype:
-        return quotient
-    return Lazy("cast", (quotient.dtype, one.dtype), (quotient,), quotient.lengths)
+    if quotient.dtype != one.dtype:
+        quotient = Lazy("cast", (quotient.dtype, one.dtype), (quotient,), quotient.lengths)
+    return in_place(reader, total, quotient)
+
+
+def in_place(reader: Reader, item: Array, result: Lazy) -> Array | Lazy:
+    """What NumPy puts in the place of a new array: there where its strides are not those of a newer one."""
+    if not reader.memory.is_kept_inside(item.holder):
+        return result
+    elementwise.update_with(reader, views.part(reader, item), result)
+    return item
+
+
+def elements_along(reader: Reader, one: Part, axes: Sequence[int]) -> Value:
+    """How many elements an array has along some axes."""
+    first, *others = (one.lengths[place].value for place in axes)
+    return functools.reduce(functools.partial(reader.out.op, "mul", I64), others, first)
+
+
+def _as_floats(reader: Reader, one: Part) -> Part:
+    """An array of which means are taken: of whole numbers as floats, whose sums are exact in any order, or in doubt."""
+    if one.dtype.char in "df":
+        return one
+    out, is_long = reader.out, one.dtype.itemsize == I64_BYTES
+    if one.dtype.kind not in "biu" or (is_long and one.dtype.kind == "u"):
+        raise NotNativeError(f"the mean of {one.dtype}")
+    count = elements_along(reader, one, range(len(one.axes)))
+    out.doubt_if(out.op("igt", I1, count, out.constant(I64, MOST_EXACT)))
+    for name, op, limit in (("maximum", "igt", LARGE), ("minimum", "ilt", -LARGE)):
+        if is_long:
+            found = fold(reader, name, one)
+            assert isinstance(found, Number)
+            out.doubt_if(out.op(op, I1, found.value, out.constant(I64, limit)))
+    return array_of(reader, Lazy("cast", (one.dtype, FLOAT), (one,), one.lengths))
 
 
 def _mean_of(reader: Reader, total: Number, count: Value) -> Number:

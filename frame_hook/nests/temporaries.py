@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 PLAIN = (Value, Known, Number, NumberKind, Complex)  # that hold none
+OTHER_ORDER = "a new array whose memory is not in C's order"
 MOST_AT_ONCE = 4  # arrays that one instruction made, in as many variables
 
 
@@ -66,6 +67,7 @@ class Temporaries:
         self._arrays: list[_Array] = []
         self._views: list[_View] = []
         self._within: dict[int, str] = {}
+        self._turned: set[int] = set()
         self._ordinal = 0
         self.overwritten: tuple[int, Item] | None = None
 
@@ -107,6 +109,24 @@ class Temporaries:
     def is_within(self, kind: TemporaryKind) -> bool:
         """Whether an array is given back as a view."""
         return kind.number in self._within
+
+    def keep_inside(self, kind: TemporaryKind) -> None:
+        """The memory of an array is in another order than NumPy's would be."""
+        self._turned.add(kind.number)
+
+    def is_kept_inside(self, holder: Holder) -> bool:
+        """Whether an array's strides would be others in NumPy."""
+        return isinstance(holder, TemporaryKind) and holder.number in self._turned
+
+    def refuse_given(self, holder: Holder) -> None:
+        """Refuse to give an array back whose strides would be others.
+
+        Raises:
+            NotNativeError: they would.
+
+        """
+        if self.is_kept_inside(holder):
+            raise NotNativeError(OTHER_ORDER)
 
     def view(self, reader: Reader, holder: Holder, axes: Axes) -> ViewKind:
         """A view that is not held any more, for the instruction that is being read."""
@@ -190,13 +210,13 @@ def _renumbered(
         case "view", (number, view):
             bound.setdefault(number, _view(view, new))
             return replace(one, op="const", attributes=(arrays + list(bound).index(number),))
-        case "load" | "store" | "append" | "dim" | "alloc", (number, *rest):
+        case "load" | "store" | "append" | "trim" | "dim" | "alloc", (number, *rest):
             attributes = (new[number], *rest)
         case "find" | "enter", numbers:
             attributes = tuple(new[number] for number in numbers)
         case (
             "fold" | "dot" | "reduce" | "matmul" | "take" | "put" | "position"
-            | "scan" | "nonzero" | "sort" | "draws", given,
+            | "scan" | "nonzero" | "sort" | "argsort" | "draws", given,
         ):  # fmt: skip
             attributes = tuple(_view(each, new) for each in given)
         case "map", (Map() as statement,):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, views
+from ufuse.frame_hook.nests import arithmetic, conversions, views
 from ufuse.frame_hook.nests.values import (
+    BOOL,
     TYPES,
     Item,
     Items,
@@ -65,6 +66,22 @@ def chosen_number(reader: Reader, numbers: list[tuple[int, Number]], place: Valu
         if tag is not None and number.tag is not None:
             tag = out.op("select", I1, is_it, number.tag, tag)
     return Number(kind, chosen, tag)
+
+
+def are_equal(reader: Reader, left: Items, right: Items) -> Number:
+    """Whether two tuples of numbers, or of such tuples, are equal; a NaN may be one of the very objects of both."""
+    out = reader.out
+    found = out.constant(I1, len(left.items) == len(right.items))
+    for pair in zip(left.items, right.items, strict=False):
+        if all(isinstance(one, Items) for one in pair):
+            each = are_equal(reader, *(one for one in pair if isinstance(one, Items)))
+        else:
+            for one in (conversions.number(out, one) for one in pair):
+                if one.type.is_real:
+                    out.doubt_if(out.op("fne", I1, one.value, one.value))
+            each = arithmetic.compare_truth(out, "eq", *pair)
+        found = out.op("and", I1, found, each.value)
+    return Number(BOOL, found)
 
 
 def is_number(item: Item) -> bool:

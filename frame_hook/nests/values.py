@@ -452,6 +452,7 @@ class Method:
         | Listed
         | MadeList
         | MadeRows
+        | MadeDeque
         | NewDict
         | MadeDict
     )
@@ -521,6 +522,13 @@ class MadeRows:
     flat: MadeList
     width: int | None
     has_tuples: bool
+
+
+@record
+class MadeDeque:
+    """A deque that the nest makes: what the list has from a place on."""
+
+    of: MadeList | MadeRows
 
 
 @record
@@ -601,9 +609,10 @@ class EnumerateOf:
 
 @record
 class ZipOf:
-    """`zip(*items)`."""
+    """`zip(*items, strict=is_strict)`."""
 
     items: tuple[Item, ...]
+    is_strict: bool = False
 
 
 @record
@@ -799,9 +808,9 @@ class Generated:
 ArrayItem = Array | Part | Lazy
 Item = (
     Number | Complex | Known | Array | Part | Lazy | SliceOf | Method | Items | Listed | RangeOf | EnumerateOf | ZipOf
-    | ListPart | MadeList | MadeRows | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries | EntriesView
-    | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator | Generating | CellOf
-    | MadeFunction | Generated | MapOf | Lazily | Vectorized | NewDict | MadeDict | DictView
+    | ListPart | MadeList | MadeRows | MadeDeque | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries
+    | EntriesView | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator
+    | Generating | CellOf | MadeFunction | Generated | MapOf | Lazily | Vectorized | NewDict | MadeDict | DictView
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -829,6 +838,7 @@ Kind = (
     | ListedKind
     | MadeList
     | MadeRows
+    | MadeDeque
     | NewDict
     | MadeDict
     | Text

@@ -77,7 +77,7 @@ WAY = 2e-4  # seconds that the thread which makes it is then given
 CALLS_BETWEEN = 32  # at most, for each compiled one
 FEWEST_CALLS = 8  # until it is known how long they take, about
 ITEM = 5e-8  # seconds that an item takes in plain Python, at least
-MAKERS = frozenset(("dict", "set", "defaultdict"))
+MAKERS = frozenset(("dict", "set", "defaultdict", "deque"))
 DISPLAYS = frozenset(("BUILD_MAP", "BUILD_SET", "BUILD_CONST_KEY_MAP"))
 LOOPS = frozenset(
     ("FOR_ITER", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE")
@@ -568,6 +568,8 @@ class WholeReader(Reader):
 
     def _give(self, place: int, leaf: Leaf) -> None:
         out, name, kinds = self.out, _name(place), self._kinds[place]
+        if isinstance(leaf, Array | Part):
+            self.memory.refuse_given(leaf.holder)
         if isinstance(leaf, Number):
             kind = leaf.type.kind
             if kind not in kinds:

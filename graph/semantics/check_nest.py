@@ -235,8 +235,8 @@ def _why_not_access(
         wanted = (*wanted[0], element), None
     elif one.op == "alloc":
         wanted = wanted[0], None
-    elif one.op == "append":
-        wanted = (element,), None
+    elif one.op in ("append", "trim"):
+        wanted = (element if one.op == "append" else I64,), None
         if array.ndim != 1 or number < len(nest.arrays):
             return f"{array.name} is no temporary of one axis (law 5)"
     if (given, result) != wanted:
@@ -284,6 +284,9 @@ def _why_not_view(
     return None
 
 
+OF_ARRAYS = 2  # columns
+
+
 def _why_not_list(nest: Nest, slot: ListSlot) -> str | None:
     own = range(len(nest.arrays), len(nest.numbered))
     for one in slot.columns:
@@ -295,9 +298,14 @@ def _why_not_list(nest: Nest, slot: ListSlot) -> str | None:
     numbers = [one.array for each in nest.lists for one in each.columns]
     if len({*numbers}) != len(numbers):
         return "its columns are others', too (law 8)"
-    if not slot.columns or (not slot.has_tuples and len(slot.columns) > 1):
+    if slot.axes:
+        kinds = [one.kind for one in slot.columns]
+        if len(kinds) != OF_ARRAYS or kinds[1] != "int" or not 1 <= slot.axes <= MAP_AXES:
+            return "arrays have a column of elements, and one of lengths (law 8)"
+    elif not slot.columns or (not slot.has_tuples and len(slot.columns) > 1):
         return "numbers have one column (law 8)"
-    return "tuples are not read (law 8)" if slot.has_tuples and slot.is_read else None
+    is_whole = slot.has_tuples or slot.axes
+    return "tuples and arrays are not read (law 8)" if is_whole and slot.is_read else None
 
 
 def _why_not_attribute(nest: Nest, slot: ArraySlot) -> str | None:
@@ -472,6 +480,17 @@ def _why_not_sort(
     return _why_not_parts(nest, one.attributes, len(one.attributes[0].axes), given)
 
 
+def _why_not_argsort(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    if len(one.attributes) != 2 or result is not None:
+        return "it works on two views, and gives nothing (law 3)"
+    if why := _why_not_parts(nest, one.attributes, 1, given):
+        return why
+    dtype = nest.numbered[one.attributes[1].array].dtype
+    return None if dtype == np.dtype(int) else "it puts places into a vector of int64 (law 3)"
+
+
 OF_PYTHON = ("below", "gauss")  # what only its generators draw
 
 
@@ -513,6 +532,7 @@ RULES: dict[str, Rule] = {
     "dim":      _why_not_access,
     "alloc":    _why_not_access,
     "append":   _why_not_access,
+    "trim":     _why_not_access,
     "find":     _why_not_keys,
     "enter":    _why_not_keys,
     "map":      _why_not_map,
@@ -525,6 +545,7 @@ RULES: dict[str, Rule] = {
     "scan":     _why_not_scan,
     "nonzero":  _why_not_nonzero,
     "sort":     _why_not_sort,
+    "argsort":  _why_not_argsort,
     "dot":      _why_not_fold,
     "doubt_if": _why_not_doubt,
 }

@@ -161,7 +161,10 @@ def change_lists(
                 for one in slot.columns
                 for added in (arrays[one.array][len(columns[one.array]) :],)
             ]
-            thing.extend(zip(*parts, strict=True) if slot.has_tuples else parts[0])
+            if slot.axes:
+                thing.extend(_arrays_of(slot, *(arrays[one.array] for one in slot.columns)))
+            else:
+                thing.extend(zip(*parts, strict=True) if slot.has_tuples else parts[0])
         elif isinstance(slot, ArraySlot) and slot.items == ARRAYS and slot.is_written:
             _change_arrays(slot, thing, arrays[nest.arrays.index(slot)], _marks(nest, slot, arrays))
         elif isinstance(slot, ArraySlot) and slot.items and slot.items != MARKS and slot.is_written:
@@ -170,6 +173,16 @@ def change_lists(
             pairs = zip(np.atleast_2d(before[place]), np.atleast_2d(arrays[place]), strict=True)
             for one, pair in zip(lists, pairs, strict=True):
                 _change(slot, one, *pair)
+
+
+def _arrays_of(slot: ListSlot, elements: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    """The arrays that a list gets."""
+    found, first = [], 0
+    for shape in lengths.reshape(-1, slot.axes).tolist():
+        size = math.prod(shape)
+        found.append(elements[first : first + size].reshape(shape).copy())
+        first += size
+    return found
 
 
 def _marks(nest: Nest, slot: ArraySlot, arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -585,7 +598,7 @@ def _computed(
             return _indexed(one, inputs, arrays)
         case "position":
             return _position(one, inputs, arrays)
-        case "scan" | "nonzero" | "sort":
+        case "scan" | "nonzero" | "sort" | "argsort":
             return _arranged(one, inputs, arrays)
         case "dot":
             return _product(one, inputs, arrays)
@@ -629,6 +642,10 @@ def _computed(
             (number,) = one.attributes
             added = np.array(inputs, arrays[number].dtype)
             arrays[number] = np.concatenate((arrays[number], added))
+            return None
+        case "trim":
+            (number,), (count,) = one.attributes, inputs
+            arrays[number] = arrays[number][:count].copy()
             return None
         case "find" | "enter":
             return _found(one, inputs[0], arrays)
@@ -805,12 +822,14 @@ def _position(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray])
 
 
 def _arranged(one: Instruction, inputs: Sequence[Any], arrays: list[np.ndarray]) -> None:
-    """`scan`, `nonzero` and `sort`."""
+    """`scan`, `nonzero`, `sort` and `argsort`."""
     views = [view for view in one.attributes if isinstance(view, View)]
     lengths, places = inputs[: len(views[0].axes)], list(inputs[len(views[0].axes) :])
     parts = [_view(view, lengths, places, arrays) for view in views]
     if one.op == "sort":
         parts[0].reshape(-1).sort()
+    elif one.op == "argsort":
+        parts[1][...] = np.argsort(parts[0])
     elif one.op == "scan":
         parts[1][...] = getattr(np, one.attributes[0]).accumulate(parts[0])
     else:
@@ -878,6 +897,9 @@ def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:
     if name == "uniform":
         least, more = inputs
         return float(least + more * generator.random())
+    if name == "interval":
+        (most,) = inputs
+        return int(np.random.RandomState(bit_generator_of(generator)).randint(0, most + 1))
     if name == "masked_integers":
         least, most = inputs
         return int(generator.randint(least, most + 1))

@@ -87,6 +87,8 @@ class _Listing:
                 return f"{self._name(one.attributes[0])}[{', '.join(index)}] = {value}"
             case "append":
                 return f"{self._name(one.attributes[0])}.append({_bare(inputs[0])})"
+            case "trim":
+                return f"{self._name(one.attributes[0])}.trim({_bare(inputs[0])})"
             case "find":
                 return f"{self._name(one.attributes[0])}.find({_bare(inputs[0])})"
             case "enter":
@@ -103,7 +105,7 @@ class _Listing:
                 return self._folded(one, inputs)
             case "matmul" | "take" | "put":
                 return self._moved(one, inputs)
-            case "scan" | "nonzero" | "sort":
+            case "scan" | "nonzero" | "sort" | "argsort":
                 return self._arranged(one, inputs)
         name = one.attributes[0] if one.op == "call" else one.op
         if name[0] in "fi" and name[1:] in BINARY:

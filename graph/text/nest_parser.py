@@ -50,7 +50,7 @@ SLOT = re.compile(rf"({NAME}): (.*)$")
 ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
 LIST = re.compile(rf"(list|table) by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
 LIST_OF_OBJECTS = re.compile(
-    rf"list of objects(, apart)?((?:, without {NAME})*)((?:, None as {NAME})*)$"
+    rf"list of objects(, apart)?(?:, tuples of (\d+))?((?:, without {NAME})*)((?:, None as {NAME})*)$"
 )
 ATTRIBUTE = re.compile(
     rf"attribute by (\w+) of (\w+)(, written)?, ({NAME}) of ({NAME})(?:, field (\d+))?$"
@@ -61,7 +61,7 @@ STACKED = re.compile(
 NEW_ARRAYS = re.compile(rf"new arrays(, apart)?, ({NAME}) of ({NAME})$")
 MEMBER = re.compile(rf"an item of ({NAME})(, made)?$")
 GROWING = re.compile(
-    r"growing list of (numbers|tuples)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
+    r"growing list of (numbers|tuples|(\d+)-d arrays)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
 )
 COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
 GENERATOR = re.compile(r"a generator of (NumPy|Python)'s random numbers")
@@ -125,9 +125,9 @@ def _slot(text: str) -> Slot:
             name, np.dtype(dtype), axes, bool(written), items=whose, iterator=_name(walked or "")
         )
     if (objects := LIST_OF_OBJECTS.fullmatch(what)) is not None:
-        apart, lacked, nothing = objects.groups()
+        apart, width, lacked, nothing = objects.groups()
         return ArraySlot(
-            name, np.dtype(bool), 1, is_written=False, items=OBJECTS, is_apart=bool(apart),
+            name, np.dtype(bool), 1, is_written=False, items=OBJECTS, is_apart=bool(apart), width=int(width or 0),
             lacked=tuple(map(_name, re.findall(rf", without ({NAME})", lacked))),
             nothing=tuple(map(_name, re.findall(rf", None as ({NAME})", nothing))),
         )  # fmt: skip
@@ -148,8 +148,9 @@ def _slot(text: str) -> Slot:
     if what == "an object":
         return ObjectSlot(name)
     if (growing := GROWING.fullmatch(what)) is not None:
-        of, columns, read = growing.groups()
-        return ListSlot(name, tuple(_columns(columns)), of == "tuples", bool(read))
+        of, rank, columns, read = growing.groups()
+        given = tuple(_columns(columns))
+        return ListSlot(name, given, of == "tuples", bool(read), int(rank or 0))
     kind, _, rest = what.partition(", ")
     if rest == "given back":
         return _result(name, kind)

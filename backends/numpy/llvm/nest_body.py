@@ -77,7 +77,7 @@ class Known:
             self.variables.pop(one.attributes[0], None)
         elif one.op == "alloc" or one.op in WRITERS:
             self.elements.clear()  # other arrays may share the memory
-        if one.op in {"alloc", "append"}:
+        if one.op in {"alloc", "append", "trim"}:
             parts = ("data", *(f"length{axis}" for axis in range(len(one.inputs))))
             for part in parts:
                 self.variables.pop(own_variable(one.attributes[0], part), None)

@@ -28,6 +28,7 @@ SYMBOLS = {
     "exponential": "random_exponential",
     "integers": "random_bounded_uint64_fill",
     "masked_integers": "random_bounded_uint64_fill",
+    "interval": "random_interval",
 }
 # What `bitgen_t` holds: its state, and the function that gives the next double.
 NEXT_DOUBLE = 24
@@ -119,11 +120,14 @@ def _library() -> ctypes.CDLL:
 
 def _agrees(name: str, function: Callable[..., float]) -> bool:
     """Whether a function gives what the method does."""
-    kind = np.random.RandomState if name == "masked_integers" else np.random.Generator
+    is_legacy = name in ("masked_integers", "interval")
+    kind = np.random.RandomState if is_legacy else np.random.Generator
     one, other = (kind(np.random.MT19937(1)) for _ in range(2))
     found = [_drawn(name, function, one) for _ in range(COMPARED)]
     inputs = EXAMPLES[name]
-    method = getattr(other, "randint" if name == "masked_integers" else name)
+    if name == "interval":
+        inputs = 0, inputs[0] + 1
+    method = getattr(other, "randint" if is_legacy else name)
     return found == [method(*inputs) for _ in range(COMPARED)]
 
 
@@ -138,6 +142,7 @@ EXAMPLES: dict[str, tuple[float, ...]] = {
     "exponential": (2.5,),
     "integers": (-3, 1000),
     "masked_integers": (-3, 1000),
+    "interval": (1000,),
 }
 
 
@@ -158,5 +163,8 @@ def _drawn(name: str, function: Callable[..., float], generator: Any) -> float:
     if name == "uniform":
         low, high = inputs
         inputs = low, high - low
+    if name == "interval":
+        function.restype = ctypes.c_uint64  # type: ignore[attr-defined]
+        return function(bits, *map(ctypes.c_uint64, map(int, inputs)))
     function.restype = ctypes.c_double  # type: ignore[attr-defined]
     return function(bits, *map(ctypes.c_double, inputs))

@@ -207,6 +207,13 @@ def emit_sort(body: Body, one: Instruction) -> str:
     return _call(body, one, "sort", f"i64 {number}, i64 {len(lengths)}, ptr %table")
 
 
+def emit_argsort(body: Body, one: Instruction) -> str:
+    """Append the places of a vector's elements in order of size."""
+    lose_patience(body, _spread(body, one, one.attributes))
+    number = body.numbered[one.attributes[0].array].dtype.num
+    return _call(body, one, "argsort", f"i64 {number}, ptr %table")
+
+
 def emit_dot(body: Body, one: Instruction) -> str:
     """Append the product of two vectors."""
     name, *views = one.attributes

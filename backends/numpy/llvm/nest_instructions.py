@@ -14,6 +14,7 @@ from ufuse.backends.numpy.llvm.nest_body import (
 from ufuse.backends.numpy.llvm.nest_calls import emit_function, emit_numpy, emit_square
 from ufuse.backends.numpy.llvm.nest_draws import emit_draw, emit_draws
 from ufuse.backends.numpy.llvm.nest_folds import (
+    emit_argsort,
     emit_dot,
     emit_fold,
     emit_indexed,
@@ -25,7 +26,7 @@ from ufuse.backends.numpy.llvm.nest_folds import (
     emit_sort,
 )
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
-from ufuse.backends.numpy.llvm.nest_lists import emit_append, emit_enter, emit_find
+from ufuse.backends.numpy.llvm.nest_lists import emit_append, emit_enter, emit_find, emit_trim
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
 from ufuse.backends.numpy.llvm.nest_share import emit_share
 from ufuse.graph.nest import (
@@ -497,9 +498,11 @@ RULES: dict[str, Rule] = {
     "scan":    emit_scan,
     "nonzero": emit_nonzero,
     "sort":    emit_sort,
+    "argsort": emit_argsort,
     "dot":     emit_dot,
     "alloc":   emit_alloc,
     "append":  emit_append,
+    "trim":    emit_trim,
     "find":    emit_find,
     "enter":   emit_enter,
 }

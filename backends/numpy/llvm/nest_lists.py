@@ -34,6 +34,16 @@ def emit_append(body: Body, one: Instruction) -> str:
     return ""
 
 
+def emit_trim(body: Body, one: Instruction) -> str:
+    """Append that a temporary has fewer elements from here on."""
+    (number,), (count,) = one.attributes, one.inputs
+    body.settle(count)
+    operand = body.operand(count)
+    body.known.forget(one)
+    body.keep_own(number, "length0", "i64", operand)
+    return ""
+
+
 def _grow(body: Body, number: int, size: str) -> None:
     """Append a call for more memory, where there are not so many bytes."""
     first = _memory(body, number)
@@ -102,7 +112,7 @@ def _given_back(nest: Nest) -> list[int]:
     grown = {
         number
         for one in instructions
-        for number in (one.attributes[:1] if one.op == "append" else _columns(one))
+        for number in (one.attributes[:1] if one.op in ("append", "trim") else _columns(one))
     }
     return sorted({*columns, *grown})
 

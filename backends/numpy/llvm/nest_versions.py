@@ -27,8 +27,8 @@ from ufuse.backends.numpy.llvm.polynomials import number as number_of
 from ufuse.graph.nest import I1, INTEGERS, TURNS, Block, End, Instruction, Nest, Value
 
 NOT_COPIED = {  # they take most of a turn
-    "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "scan", "nonzero", "sort", "draws", "alloc",
-    "append", "find", "enter",
+    "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "scan", "nonzero", "sort", "argsort", "draws",
+    "alloc", "append", "trim", "find", "enter",
 }  # fmt: skip
 MOST_INSTRUCTIONS = 300  # of a loop that is copied: more would take long to compile
 AT_ONCE = (

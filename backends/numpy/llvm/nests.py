@@ -44,7 +44,7 @@ from ufuse.graph.nest import F64, REALS, TURNS, Block, End, Instruction, Nest
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
 ARRAY_OPS = {
     "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "scan", "nonzero", "sort",
-    "draws",
+    "argsort", "draws",
 }  # fmt: skip
 BITWISE = {"and", "or", "xor", "invert", "shl", "shr", "lshift", "rshift"}
 PATIENCE = 1 << 20  # some milliseconds, at most some tens of them

@@ -56,6 +56,19 @@ def unpacked(a):
     return state
 
 
+def walked_to(a):
+    y, x, goal, steps = 0, 0, (40, 30), 0
+    while (y, x) != goal and steps < 500:
+        if a[steps] > 0.0:
+            y += y < goal[0]
+        else:
+            x += x < goal[1]
+        steps += 1
+        if (y, x) == (7, 7) or ((y, 1.5), x) == ((x, 1.5), y + 3) or (a[steps], 0) == (a[0], 0):
+            x -= 2
+    return y, x, steps, (y,) == (x, y)
+
+
 def swapped(a):
     one, other = (1.5, 2), (2.5, 3)
     for i in range(len(a)):
@@ -185,7 +198,7 @@ def numbers() -> tuple[np.ndarray]:
 
 
 NATIVE = (
-    closest_pair, begun_with_constants, read_each_turn, unpacked, swapped, of_numpys_numbers, from_pythons_to_numpys,
+    closest_pair, begun_with_constants, read_each_turn, unpacked, walked_to, swapped, of_numpys_numbers, from_pythons_to_numpys,
     of_other_lengths, of_other_types, number_or_tuple, with_complex, left_with_one, within_while,
 )  # fmt: skip
 

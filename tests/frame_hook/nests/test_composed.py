@@ -19,6 +19,8 @@ pytest.importorskip("llvmlite")
 
 TURNS = 500
 VECTORS = (
+    "np.argsort(x)", "(x * i).argsort()", "np.argsort(-x)[::-1]", "np.argsort((x * 3).astype(int))", "x[np.argsort(x)]",
+    "np.argsort(x[::-1].astype('f4'))", "np.argsort(A[:, 1])[: i % 30]",
     "np.diff(x)", "np.roll(x, 1)", "np.roll(x, -i)", "np.roll(x * 2, shift=i)", "np.concatenate((x, x[:2]))",
     "np.concatenate([x[::-1], x, x * 2])", "np.clip(x, 0.25, 0.75)", "x.clip(-1, i)", "np.clip(x, 0.75, 0.25)",
     "np.clip(x, 0.0, 0.5)", "x.clip(-1, -0.0)",
@@ -30,9 +32,17 @@ VECTORS = (
     "np.array([x, x * 2, x[::-1]])[i % 3]", "np.array((x, (x * 9).astype(int)))[1]", "np.array([x], dtype='f4')[0]",
 )  # fmt: skip
 NUMBERS = (
+    "(x > 0.5).mean()", "np.mean((x * 7).astype(int))", "(A * 7).astype('i2').mean()", "np.mean(A > 0.5, axis=0)[0]",
+    "(x * 1e9).astype(int).mean()", "np.var(A[:9], axis=0)[i % 9]", "np.std(A, axis=1, ddof=1)[i % 9]", "np.var(A, 1)[2]",
+    "np.eye(len(x))[i % 2, 1]",
     "np.linalg.norm(x)", "np.linalg.norm(x - A[0, : len(x)])", "np.var(x)", "x.std()", "np.std(x, ddof=1)", "np.ptp(x)",
     "np.std(A)", "np.linalg.norm(np.array([x[0], 3.0, i]))", "np.var(x * 3, ddof=0)",
     "np.corrcoef(x, A[0, : len(x)])[0, 1]", "np.cov(x[::-1], x)[1, 0]", "np.corrcoef(x, x)[1, 1]", "np.linalg.norm(x, axis=0)", "np.linalg.norm(x, 2, -1)", "np.linalg.norm(A[:9], axis=1)[i % 9]",
+    "np.linalg.norm(x, 2)", "np.linalg.norm(A)", "np.linalg.norm(A[1:-1, ::2] - A[:-2, ::2], 'fro')", "np.linalg.norm(A.T * 2)",
+    "np.allclose(x, A[0, : len(x)])", "np.allclose(A, A[:, :1], atol=0.5)", "np.allclose(x, 0.5, 1, i)", "np.isclose(x[0], x[-1], rtol=0.5)",
+    "np.isclose(i, 200)", "np.isclose(x[0], float(x[0]), atol=i)", "np.allclose(i, x[0] + i)", "np.allclose(0.5, x)", "np.isclose(x, x[::-1], 0.1)[-1]",
+    "np.isclose(x[0], 0.5, x[1] / x[-1])", "np.isclose(x, x[0] / x[1])[0]", "np.allclose(np.float64(2.5), x, np.float64(0.5), x[0])",
+    "np.linalg.norm(A[: i % 3, 1:])", "np.linalg.norm(A[None, : i % 3 + 1] * x[0])",
 )  # fmt: skip
 
 
@@ -92,6 +102,8 @@ def test_numbers(expression) -> None:
 
 
 MATRICES = (
+    "np.eye(len(X)) * X[0, 0]", "np.eye(i % 3 + 1, dtype=int)", "X - X.std(axis=0)", "np.var(X, axis=1, keepdims=True)", "X.mean(axis=0, keepdims=True)",
+    "np.mean((X * 9).astype(int), axis=0, keepdims=True)",
     "np.roll(X, 1, 0)", "np.roll(X, -i, axis=1)", "np.roll(X * 2, i, axis=-1)", "np.array([X[0], X[1] - X[0]])",
     "np.array([X[:, 0], X[:, -1]], dtype=float)", "np.array([X[0]])",
     "np.corrcoef(X[0], X[1])", "np.cov(X[0], X[-1])", "np.corrcoef(X[:, 0], X[:, -1])", "np.cov(X[:, 1], X[0, 0] * X[:, 0])",
@@ -103,6 +115,10 @@ ODD_MATRICES = (
     "np.cov(X[0, 1:], X[0])",
     "np.array([X[0], X[0, 1:]])",
     "np.roll(X, 1)",
+    "(X * 1e15).astype(int).mean(axis=0, keepdims=True)",
+    "X.sum(axis=0, keepdims=True)",
+    "X.std(axis=0, keepdims=True)",
+    "X.T.var(axis=0, keepdims=True).T",
     "np.array([X[0], 1.0])",
 )
 

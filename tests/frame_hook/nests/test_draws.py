@@ -386,3 +386,73 @@ def test_other_choices(make, wrong) -> None:
         return total, rng.random()
 
     native_turns(run, lambda: (make(5), 700))
+
+
+def dealt(rng, n, x):
+    deck, found = np.arange(n), 0
+    for i in range(400):
+        rng.shuffle(deck)
+        rng.shuffle(x[::2])
+        order = rng.permutation(i % 5)
+        places = rng.permutation(n)
+        mixed = rng.permutation(x[: i % 7 + (i > 7)])
+        hand = rng.choice(n, 4, replace=False)
+        some = rng.choice(x, size=i % 3 + 1, replace=False)
+        found += deck[0] + places[-1] + len(order) + hand[1]
+        x[i % n] += some[0] + mixed.sum()
+    return found, deck, x, order, places, mixed, hand, some, rng.random(3)
+
+
+def dealt_by_numpy(n, x):
+    np.random.seed(5)
+    found = 0
+    for i in range(400):
+        np.random.shuffle(x)
+        places = np.random.permutation(x)
+        hand = np.random.choice(n, i % 5 + 1, False)
+        some = np.random.choice(x, size=3, replace=False)
+        found += places[0] * hand[0] - some[2]
+    return found, x, places, hand, some, np.random.random(3)
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("kind", [np.random.Generator, np.random.RandomState])
+def test_shuffles_and_choices_without_repetition(bits, kind) -> None:
+    """What is shuffled, what is given, and what the generator gives behind the loop are eager's."""
+    turns = native_turns(dealt, lambda: (kind(bits(7)), 12, np.arange(12.0)))
+    assert turns > 300
+
+
+def test_shuffles_by_numpys_own_generator() -> None:
+    """The functions of `np.random` are methods of its generator."""
+    assert native_turns(dealt_by_numpy, lambda: (9, np.arange(9.0))) > 300
+
+
+def dealt_oddly(rng, x, many):
+    for i in range(300):
+        rng.shuffle(x)
+        if i == 250:
+            return rng.choice(len(x), many, replace=False)
+    return x
+
+
+@pytest.mark.parametrize("many", [0, 7, 20_000])
+def test_odd_choices(many) -> None:
+    """Of too many there is eager's error, and of very many NumPy chooses in another way."""
+    size = 30_000 if many > 10 else 6
+    try:
+        native_turns(dealt_oddly, lambda: (generator(), np.zeros(size), many))
+    except ValueError:
+        assert many == 7
+
+
+def shuffled_rows(rng, x):
+    for i in range(200):
+        rng.shuffle(x)
+        x[i % 4, 0] += rng.permutation(x)[0, 1]
+    return x
+
+
+def test_rows_are_left_to_numpy() -> None:
+    """Of several axes it shuffles in another way."""
+    assert not native_turns(shuffled_rows, lambda: (generator(), np.arange(8.0).reshape(4, 2)))

@@ -42,6 +42,26 @@ nest_nonzero(int64_t *table)
     return found != room;
 }
 
+/* Sort elements that lie side by side as NumPy does, or (`places`) the places of them. 1: it fails.
+ */
+static int
+sorted(int64_t type, char *data, int64_t *places, int64_t count)
+{
+    if (count < 2) {
+        return 0;
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType((int)type); /* a singleton: never fails */
+    PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(descr);
+    PyArray_SortFunc *sort = functions->sort[NPY_QUICKSORT];
+    PyArray_ArgSortFunc *argsort = functions->argsort[NPY_QUICKSORT];
+    Status before = status_keep();
+    int failed = places == NULL ? sort == NULL || sort(data, count, NULL) != 0
+                                : argsort == NULL || argsort(data, places, count, NULL) != 0;
+    status_put_back(before);
+    Py_DECREF(descr);
+    return failed;
+}
+
 /* Sort all elements of a temporary in place, as NumPy does. `table`: its lengths, its data. Returns
  * 1 for a doubt. */
 int
@@ -51,15 +71,17 @@ nest_sort(int64_t type, int64_t axes, int64_t *table)
     for (int64_t axis = 0; axis < axes; axis++) {
         count *= table[axis];
     }
-    char *data = (char *)(intptr_t)table[axes];
-    if (count < 2) {
-        return 0;
+    return sorted(type, (char *)(intptr_t)table[axes], NULL, count);
+}
+
+/* The places of a temporary's elements in order of size. `table`: its length, its data, and where
+ * the places go, side by side. Returns 1 for a doubt. */
+int
+nest_argsort(int64_t type, int64_t *table)
+{
+    int64_t *places = (int64_t *)(intptr_t)table[2];
+    for (int64_t i = 0; i < table[0]; i++) {
+        places[i] = i;
     }
-    PyArray_Descr *descr = PyArray_DescrFromType((int)type); /* a singleton: never fails */
-    PyArray_SortFunc *sort = PyDataType_GetArrFuncs(descr)->sort[NPY_QUICKSORT];
-    Status before = status_keep();
-    int failed = sort == NULL || sort(data, count, NULL) != 0;
-    status_put_back(before);
-    Py_DECREF(descr);
-    return failed;
+    return sorted(type, (char *)(intptr_t)table[1], places, table[0]);
 }

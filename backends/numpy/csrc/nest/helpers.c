@@ -202,6 +202,7 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"scan", (void *)nest_scan},
                  {"nonzero", (void *)nest_nonzero},
                  {"sort", (void *)nest_sort},
+                 {"argsort", (void *)nest_argsort},
                  {"find", (void *)nest_find},
                  {"enter", (void *)nest_enter},
                  {"draws", (void *)nest_draws},

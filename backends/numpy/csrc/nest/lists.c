@@ -6,7 +6,7 @@
  * 1. Objects of what is stored are made before a list changes; what is appended can be taken away
  *    again. Where there is no memory for an object, no list has changed.
  * 2. Nothing here runs Python code: what is put into lists, and what was there before, is a number,
- *    or a tuple that is made while the garbage collector is off.
+ *    a new array, or a tuple that is made while the garbage collector is off.
  */
 #include "nest/item_objects.h"
 
@@ -92,19 +92,26 @@ lists_undo(const Nest *nest)
     }
 }
 
+/* How many elements a column has got; -1: what machine code says cannot be. */
+static int64_t
+elements_added(const Nest *nest, const NestColumn *column)
+{
+    const NestMemory *memory = &nest->memory[column->memory];
+    int64_t size = number_bytes(nest->temporary[column->memory].type);
+    bool fits = memory->length[0] <= memory->capacity / size;
+    return fits && memory->length[0] >= memory->length[1] ? memory->length[0] - memory->length[1]
+                                                          : -1;
+}
+
 /* How many items a list gets; -1: what machine code says cannot be. */
 static int64_t
 items_added(const Nest *nest, const NestSlot *slot)
 {
-    int64_t count = -1;
-    for (int k = 0; k < slot->columns; k++) {
-        const NestMemory *memory = &nest->memory[slot->column[k].memory];
-        int64_t size = number_bytes(nest->temporary[slot->column[k].memory].type);
-        int64_t added = memory->length[0] - memory->length[1];
-        if (added < 0 || memory->length[0] > memory->capacity / size || (k > 0 && added != count)) {
+    int64_t count = elements_added(nest, &slot->column[0]);
+    for (int k = 1; k < slot->columns; k++) {
+        if (elements_added(nest, &slot->column[k]) != count) {
             return -1;
         }
-        count = added;
     }
     return count;
 }
@@ -250,10 +257,46 @@ append(PyObject *list, PyObject *object)
     return status == 0;
 }
 
+/* Append new arrays of so many axes, of which the columns have the elements and the lengths. As
+ * `append_all`, but that it may have got some of them. */
+static bool
+append_arrays(const Nest *nest, const NestSlot *slot, PyObject *list)
+{
+    const NestMemory *elements = &nest->memory[slot->column[ELEMENTS].memory];
+    const NestMemory *lengths = &nest->memory[slot->column[LENGTHS].memory];
+    int type = nest->temporary[slot->column[ELEMENTS].memory].type;
+    int64_t left = elements_added(nest, &slot->column[ELEMENTS]);
+    int64_t count = elements_added(nest, &slot->column[LENGTHS]);
+    const char *from = elements->data + elements->length[1] * number_bytes(type);
+    const int64_t *length = (const int64_t *)lengths->data + lengths->length[1];
+    bool fits = left >= 0 && count >= 0 && count % slot->of_axes == 0;
+    for (; fits && count > 0; count -= slot->of_axes, length += slot->of_axes) {
+        int64_t size = 1;
+        npy_intp shape[MOST_LENGTHS];
+        for (int axis = 0; fits && axis < slot->of_axes; axis++) {
+            shape[axis] = length[axis];
+            fits = length[axis] >= 0 && !__builtin_mul_overflow(size, length[axis], &size);
+        }
+        fits = fits && size <= left;
+        PyObject *array = fits ? PyArray_SimpleNew(slot->of_axes, shape, type) : NULL;
+        if (array != NULL) {
+            size_t bytes = (size_t)size * (size_t)number_bytes(type);
+            memcpy(PyArray_DATA((PyArrayObject *)array), from, bytes);
+            from += bytes;
+            left -= size;
+        }
+        fits = append(list, array);
+    }
+    return fits && left == 0;
+}
+
 /* Append what a list gets. As `append_all`, but that it may have got some of it. */
 static bool
 append_added(const Nest *nest, const NestSlot *slot, PyObject *list)
 {
+    if (slot->of_axes > 0) {
+        return append_arrays(nest, slot, list);
+    }
     int64_t first = nest->memory[slot->column[0].memory].length[1];
     int64_t count = items_added(nest, slot);
     for (int64_t i = 0; i < count; i++) {
@@ -264,7 +307,7 @@ append_added(const Nest *nest, const NestSlot *slot, PyObject *list)
     return count >= 0;
 }
 
-/* Take the last items from a list, which are numbers or tuples of numbers. */
+/* Take the last items from a list, which are numbers, tuples of numbers, or new arrays. */
 static void
 shorten(PyObject *list, Py_ssize_t count)
 {

@@ -90,6 +90,11 @@ members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left)
             return false;
         }
     }
+    for (int64_t i = 0; slot->width > 0 && i < count; i++) {
+        if (!PyTuple_CheckExact(items[i]) || PyTuple_GET_SIZE(items[i]) != slot->width) {
+            return false;
+        }
+    }
     return lacks_all(slot, items, count) && have_nothing(slot, items, count);
 }
 

@@ -72,21 +72,25 @@ number_kind(const char *name)
     return -1;
 }
 
-/* ("grown", whether its items are tuples, whether it is read, for each column (number of a
- * temporary, what its numbers are, whether NumPy's)). */
+/* ("grown", whether its items are tuples, whether it is read, of what axes arrays, or 0, for each
+ * column (number of a temporary, what its numbers are, whether NumPy's)). */
 static int
 read_grown(Nest *self, NestSlot *slot, PyObject *given)
 {
     PyObject *name, *columns;
     int tuples, read;
-    if (!PyArg_ParseTuple(given, "UppO!", &name, &tuples, &read, &PyTuple_Type, &columns)) {
+    if (!PyArg_ParseTuple(given, "UppiO!", &name, &tuples, &read, &slot->of_axes, &PyTuple_Type,
+                          &columns)) {
         return -1;
     }
     slot->kind = SLOT_GROWN;
     slot->tuples = tuples;
     slot->read = read;
     Py_ssize_t count = PyTuple_GET_SIZE(columns);
-    if (count < 1 || count > MOST_COLUMNS || (count > 1 && !tuples) || (tuples && read)) {
+    int axes = slot->of_axes;
+    bool of_arrays = axes > 0 && axes <= MOST_LENGTHS && count == OF_ARRAYS && !tuples;
+    if (count < 1 || count > MOST_COLUMNS || (count > 1 && !tuples && !of_arrays) ||
+        ((tuples || of_arrays) && read) || (axes != 0 && !of_arrays)) {
         PyErr_Format(PyExc_ValueError, "no list of a nest: %R", given);
         return -1;
     }
@@ -178,15 +182,15 @@ check_names(PyObject *names)
 }
 
 /* ("objects", whether it is apart, tuples of the names of attributes that no item has itself, and
- * of those that are None in all). The slot is that of a list of bools, so that its length is where
- * other lists' are; none is read. */
+ * of those that are None in all, how many items each has where they are plain tuples or 0). The
+ * slot is that of a list of bools, so that its length is where other lists' are; none is read. */
 static int
 read_objects(Nest *self, NestSlot *slot, PyObject *given)
 {
     PyObject *name, *lacked, *nothing;
     int apart;
-    if (!PyArg_ParseTuple(given, "UpO!O!", &name, &apart, &PyTuple_Type, &lacked, &PyTuple_Type,
-                          &nothing) ||
+    if (!PyArg_ParseTuple(given, "UpO!O!n", &name, &apart, &PyTuple_Type, &lacked, &PyTuple_Type,
+                          &nothing, &slot->width) ||
         check_names(lacked) < 0 || check_names(nothing) < 0) {
         return -1;
     }

@@ -33,6 +33,9 @@ enum {
     MOST_EXITS = 64
 };
 
+/* The columns of a list that gets arrays. */
+enum { ELEMENTS, LENGTHS, OF_ARRAYS };
+
 /* Of what array a temporary is given back as a view: one like it; one whose only column it is. */
 enum { WITHIN_ARRAY = 1, WITHIN_COLUMN };
 
@@ -100,6 +103,7 @@ typedef struct {
     SlotKind value; /* what keys lead to, with `numpy_value`; SLOT_ARRAY: nothing */
     bool numpy_value;
     int origin;       /* the slot of a list of which keys are items; -1: none are */
+    Py_ssize_t width; /* of such a list of plain tuples: how many items each has, else 0 */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
     PyObject
         *nothing;   /* of such a list: a tuple of names of attributes that are None in all items */
@@ -117,7 +121,8 @@ typedef struct {
     int columns;
     NestColumn column[MOST_COLUMNS];
     bool tuples, read;
-    int kinds; /* of a number that a whole call gives: how many it may be of */
+    int of_axes; /* of such a list that gets arrays: how many axes they have; else 0 */
+    int kinds;   /* of a number that a whole call gives: how many it may be of */
     SlotKind one_of[MOST_KINDS];
 } NestSlot;
 
@@ -442,6 +447,7 @@ int nest_positions(int64_t type, int64_t is_least, int64_t axes, int64_t folded,
 int nest_scan(const Loop *loop, int64_t itemsize, int64_t *table);
 int nest_nonzero(int64_t *table);
 int nest_sort(int64_t type, int64_t axes, int64_t *table);
+int nest_argsort(int64_t type, int64_t *table);
 
 /* sharing.c */
 extern PyMethodDef sharing_methods[];

@@ -1,0 +1,203 @@
+"""Shuffles, permutations and choices without repetition by NumPy's generators, as loops that draw whole numbers.
+
+NumPy shuffles by what `randint` of a RandomState draws, by a Generator, too, and a Generator chooses by `integers`.
+The Python functions here stand in the place of the calls; they are compared with the methods once.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ufuse.frame_hook.nests import (
+    arranged,
+    conversions,
+    draws,
+    elementwise,
+    idioms,
+    making,
+    reductions,
+    views,
+)
+from ufuse.frame_hook.nests.values import (
+    INT,
+    Array,
+    Generating,
+    Item,
+    Known,
+    Lazy,
+    NotNativeError,
+    Number,
+    Part,
+    SliceOf,
+    TemporaryKind,
+)
+from ufuse.graph.nest import I1, I64
+from ufuse.graph.semantics.nest_reference import bit_generator_of
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.reader import Reader
+
+Draw = Callable[[int], int]
+Shuffle = Callable[[Draw, Any, Any, Any], Any]
+MOST_MARKED = (
+    10_000  # of what NumPy chooses from by marking what it has: of more it may shuffle all
+)
+NOTHING = Known(None)
+
+
+# What stands in the place of calls ----------------------------------------------------------------------------------
+
+
+def _shuffled(draw: Draw, items: Any, found: Any, source: Any) -> Any:
+    for i in range(len(items) - 1, 0, -1):
+        j = draw(i)
+        items[i], items[j] = items[j], items[i]
+    return found if source is None else source[found]
+
+
+def _marked(shuffled: Shuffle, draw: Draw, marks: Any, found: Any, source: Any) -> Any:
+    before = len(marks) - len(found)
+    for i in range(before, len(marks)):
+        j = draw(i)
+        if marks[j]:
+            j = i
+        marks[j] = True
+        found[i - before] = j
+    return shuffled(draw, found, found, source)
+
+
+# Calls --------------------------------------------------------------------------------------------------------------
+
+
+def is_read(method: Generating, arguments: Sequence[Item], keywords: Mapping[str, Item]) -> bool:
+    """Whether a call of a generator's method is read so."""
+    if method.owner.type is random.Random:
+        return False
+    repeats = arguments[2] if len(arguments) > 2 else keywords.get("replace")
+    is_choice = method.name == "choice" and repeats == Known(False)
+    return is_choice or method.name in draws.SHUFFLES
+
+
+def enter(
+    reader: Reader, method: Generating, arguments: Sequence[Item], keywords: Mapping[str, Item]
+) -> None:
+    """Read on in what stands in the place of such a call.
+
+    Raises:
+        NotNativeError: its arguments are not followed, or NumPy draws in another way.
+
+    """
+    kind = method.owner.type
+    if not _draws_so(kind):
+        raise NotNativeError(f"calls of the method {method.name} of another NumPy")
+    names = ("a", "size", "replace") if method.name == "choice" else ("x",)
+    given = dict(zip(names, arguments, strict=False)) | dict(keywords)
+    if len(given) < max(len(names), len(arguments) + len(keywords)) or given.keys() - {*names}:
+        raise NotNativeError(f"calls of the method {method.name} with other arguments")
+    draw = Generating(method.owner, draws.SHUFFLING)
+    if method.name == "choice":
+        _choose(reader, draw, given["a"], given["size"])
+    elif method.name == "shuffle":
+        idioms.enter(reader, _shuffled, draw, _vector(reader, given["x"]), NOTHING, NOTHING)
+    else:
+        items = _fresh(reader, given["x"])
+        idioms.enter(reader, _shuffled, draw, items, items, NOTHING)
+
+
+def _vector(reader: Reader, item: Item) -> Part:
+    if not isinstance(item, Array | Part):
+        raise NotNativeError("it shuffles what is no array")
+    return reductions.row(reader, item)
+
+
+def _fresh(reader: Reader, item: Item) -> Item:
+    """A copy of a vector, or the numbers below one."""
+    if elementwise.is_array(item):
+        out, row = reader.out, reductions.row(reader, item)
+        length = row.axes[0].length.value
+        out.doubt_if(out.op("ieq", I1, length, out.constant(I64, 0)))  # it is given as it is
+        return elementwise.computed(reader, elementwise.copied(reader, row))
+    return _numbers_below(reader, _number(reader, item))
+
+
+def _numbers_below(reader: Reader, count: Number) -> Array | Part:
+    counted = arranged.arange(reader, count)
+    assert isinstance(counted, Array | Lazy)
+    return elementwise.computed(reader, counted)
+
+
+def _number(reader: Reader, item: Item) -> Number:
+    one = conversions.number(reader.out, item)
+    if one.type != INT:
+        raise NotNativeError("it shuffles or chooses what is no array and no int")
+    return one
+
+
+def _choose(reader: Reader, draw: Generating, items: Item, size: Item) -> None:
+    """Some of the elements of a vector, or of the numbers below one."""
+    out, chosen = reader.out, _number(reader, size)
+    source: Item = NOTHING
+    if elementwise.is_array(items):
+        source = reductions.row(reader, items)
+        count = Number(INT, source.axes[0].length.value)
+    else:
+        count = _number(reader, items)
+    out.doubt_if(out.op("ilt", I1, chosen.value, out.constant(I64, 1)))
+    out.doubt_if(out.op("igt", I1, chosen.value, count.value))
+    if draw.owner.type is np.random.RandomState:
+        places: Item = _numbers_below(reader, count)
+        assert isinstance(places, Array | Part)
+        found = views.taken(reader, places, SliceOf(NOTHING, chosen, NOTHING))
+        idioms.enter(reader, _shuffled, draw, places, found, source)
+        return
+    out.doubt_if(out.op("igt", I1, count.value, out.constant(I64, MOST_MARKED)))
+    marks = making.maker(0)(reader, count, Known(bool))
+    places = making.maker(None)(reader, chosen, Known(int))
+    shuffled = idioms.known(reader, _shuffled)
+    assert isinstance(places, Array)
+    assert isinstance(places.holder, TemporaryKind)
+    reader.memory.give_within(places.holder, _chosen())
+    chooses = Generating(draw.owner, draws.CHOOSING)
+    idioms.enter(reader, _marked, shuffled, chooses, marks, places, source)
+
+
+@lru_cache(maxsize=1)
+def _chosen() -> np.ndarray:
+    """What a Generator gives that chooses: it may be a view."""
+    found: np.ndarray = np.random.Generator(np.random.MT19937(1)).choice(3, 2, replace=False)
+    return found
+
+
+@lru_cache(maxsize=2)
+def _draws_so(kind: Any) -> bool:
+    """Whether NumPy's methods draw as the functions here do."""
+    one, other = (kind(np.random.MT19937(1)) for _ in range(2))
+    legacy, alike = np.random.RandomState(bit_generator_of(other)), []
+
+    def below(most: int) -> int:
+        return legacy.randint(0, most + 1)
+
+    def chooses(most: int) -> int:
+        return int(other.integers(0, most, endpoint=True))
+
+    for count in (1, 2, 7, 300):
+        items, size = np.arange(count) * 0.5, count // 3 + 1
+        copy, places = items.copy(), np.arange(count)
+        one.shuffle(items)
+        _shuffled(below, copy, None, None)
+        alike.append(np.array_equal(items, copy))
+        alike.append(np.array_equal(one.permutation(count), _shuffled(below, places, places, None)))
+        chosen = one.choice(items, size, replace=False)
+        if kind is np.random.RandomState:
+            places = np.arange(count)
+            found = _shuffled(below, places, places[:size], copy)
+        else:
+            marks, places = np.zeros(count, bool), np.empty(size, int)
+            found = _marked(_shuffled, chooses, marks, places, copy)
+        alike.append(np.array_equal(chosen, found))
+    return all(alike)
