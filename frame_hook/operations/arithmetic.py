@@ -147,7 +147,11 @@ def _on_contents(
     if is_of_numpy(a) or is_of_numpy(b):
         raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
     result = binary(interpreter, sign, a, b, in_place=in_place)
-    return left if in_place and result is a and isinstance(a, List | Dict | Set) else result
+    if in_place and result is a and isinstance(a, List | Dict | Set):
+        return left
+    # of tuples CPython gives an operand back where it is of no subclass
+    is_content = (result is a and a is not left) or (result is b and b is not right)
+    return Tuple(result.items) if is_content and isinstance(result, Tuple) else result
 
 
 def _built_in_answers(left: Symbol, right: Symbol, name: str, *, in_place: bool) -> bool:

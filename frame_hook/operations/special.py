@@ -85,7 +85,9 @@ def _asked(
 ) -> Symbol | None:
     """What a special method gives to the function that asks for it."""
     name, kinds = ASKED[function]
-    plain = contents.unwrapped(interpreter.trace, receiver, name)
+    by_item = function is reversed and isinstance(getattr(receiver, "content", None), Tuple)
+    read_by = ("__len__", "__getitem__") if by_item else ()  # tuples have no `__reversed__`
+    plain = contents.unwrapped(interpreter.trace, receiver, name, *read_by)
     if plain is not receiver:
         return interpreter.call(Constant(function), (plain, *rest))
     if function is reversed and special_method(interpreter, receiver, name) is None:

@@ -108,8 +108,11 @@ def _is_global(function: types.FunctionType) -> bool:
 
 
 def is_followed(dtype: np.dtype) -> bool:
-    """Whether arrays of this dtype are captured: numbers in native byte order; no metadata, which `==` ignores."""
-    return dtype.char in NUMERIC and dtype.isnative and dtype.metadata is None
+    """Whether arrays of this dtype are captured: numbers in native byte order; no metadata, which `==` ignores.
+
+    What `newbyteorder` gives may be native and say so, `<f8`: results have that dtype where NumPy hands it on.
+    """
+    return dtype.char in NUMERIC and dtype.byteorder in "=|" and dtype.metadata is None
 
 
 def is_shared(dtype: np.dtype) -> bool:
