@@ -66,6 +66,16 @@ def is_key(value: Any) -> bool:
     return is_plain(value) or (known and not is_made_anew(value))
 
 
+def exactly(value: Any) -> Any:
+    """What two keys share only where nobody can tell them apart, unlike 1 and True, or 0.0 and -0.0."""
+    kind = type(value)
+    if kind is tuple:
+        return kind, tuple(map(exactly, value))
+    if kind is frozenset:
+        return kind, frozenset(map(exactly, value))
+    return kind, repr(value) if kind in (float, complex) else value
+
+
 def _is_of_enum(method: Any) -> bool:
     return type(method) is types.FunctionType and method.__module__ == "enum"
 
