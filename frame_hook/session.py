@@ -242,6 +242,9 @@ class Session:
         code = kept.branch[0]() if kept.branch is not None else None
         if code is None or kept.branch is None or cache.code in DISABLED:
             return None
+        if _hook.replaced_builtin() is not None:
+            branches.ask_later(entry)
+            return None
         record = self.record(code)
         jump = kept.branch[1]
         branches.learn(record, jump, entry)
@@ -357,6 +360,9 @@ class Session:
         """
         record = self.record(cache.code)
         if self.loops is None:
+            return False
+        if _hook.replaced_builtin() is not None:
+            whole.ask_soon(cache)
             return False
         is_plain = record.needs_whole or whole_trial.is_plain(function, state)
         if record.before_whole is not None and not is_plain:

@@ -465,7 +465,7 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
     if name in ("flat", "flags") or callable(found):
         return ArrayMethod(array, name)
     if found is classes.ABSENT:
-        raise classes.missing(np.ndarray, name)
+        raise classes.missing(trace, np.ndarray, name)
     raise GraphBreak("attribute", f"{name} of an array")
 
 
@@ -532,7 +532,7 @@ def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:
         if name == "real" and kind.kind in ("int", "float"):
             return number
     if classes.static_lookup(owner, name) is classes.ABSENT:
-        raise classes.missing(owner, name)
+        raise classes.missing(trace, owner, name)
     raise GraphBreak("attribute", f"{name} of a number")
 
 

@@ -159,7 +159,7 @@ def flag(trace: Trace, array: Array, name: str) -> Symbol:
     """`array.flags.name`."""
     rule = FLAGS.get(name)
     if classes.static_lookup(FLAGSOBJ, name) is classes.ABSENT:
-        raise classes.missing(FLAGSOBJ, name)
+        raise classes.missing(trace, FLAGSOBJ, name)
     if rule is None:
         raise GraphBreak("attribute", f"flags.{name} of an array")
     return Constant(rule(trace, array))

@@ -12,6 +12,7 @@ from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.outcomes import Choice
 from ufuse.frame_hook.interpreter.side import COPIED, Before, Taken, hold, node_of, words_for
 from ufuse.frame_hook.trace.changes import Effect, described
+from ufuse.frame_hook.trace.followed import exactly
 from ufuse.frame_hook.trace.rows import Row
 from ufuse.frame_hook.trace.symbols import (
     Array,
@@ -230,11 +231,7 @@ def _instance(
 
 def refuse_other_keys(ones: Mapping[Any, Any], others: Mapping[Any, Any], about: str) -> None:
     """Refuse two mappings that have not the same keys in the same order."""
-    same = [
-        key is known or (type(key), key) == (type(known), known)
-        for key, known in zip(ones, others, strict=False)
-    ]
-    if len(ones) != len(others) or not all(same):
+    if list(map(exactly, ones)) != list(map(exactly, others)):
         raise Unlike("lengths", about)
 
 

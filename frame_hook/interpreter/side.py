@@ -15,6 +15,7 @@ from ufuse.frame_hook.interpreter.fork_refusals import Unlike
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.trace.changes import Changes, Effect, ObjectOperand, described
 from ufuse.frame_hook.trace.draft import SAME_ANYWHERE, Draft
+from ufuse.frame_hook.trace.followed import exactly
 from ufuse.frame_hook.trace.symbols import (
     Array,
     ArrayMethod,
@@ -167,9 +168,9 @@ def _held(one: Any) -> Any:
         case Dict(items=entries):
             return tuple(entries.items())
         case Set(items=values, made=made):
-            return len(values), -1 if made is None else len(made)
+            return tuple(map(exactly, values)), -1 if made is None else len(made)
         case IteratorSymbol():
-            return one.position, one.is_exhausted, one.length
+            return one.asked, one.is_exhausted, one.length
         case Generator(frame=frame, state=state):
             inside = (
                 (frame.position, tuple(frame.locals), tuple(frame.stack))
@@ -235,7 +236,7 @@ def take_back(interpreter: Interpreter, frame: Frame, before: Before) -> Taken:
     held = {}
     for place, (one, _) in before.held.copy().items():
         had, now = _had(interpreter, before, one), _held(one)
-        if now != had:
+        if now != had or (isinstance(one, Dict) and _keys(now) != _keys(had)):
             held[place] = now
             ends += _parts(one)
             hold(one, had)
@@ -261,6 +262,11 @@ def take_back(interpreter: Interpreter, frame: Frame, before: Before) -> Taken:
     interpreter.trace.expected.clear()
     interpreter.trace.expected.update(before.expected)
     return taken
+
+
+def _keys(held: Any) -> list[Any]:
+    """The keys of what a dict held, told apart where they are equal."""
+    return [exactly(key) for key, _ in held]
 
 
 def _had(interpreter: Interpreter, before: Before, one: Any) -> Any:

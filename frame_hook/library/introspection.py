@@ -104,14 +104,9 @@ def _type(interpreter: Interpreter, *arguments: Symbol, **keywords: Symbol) -> S
 @rule_for(callable)
 def _callable(interpreter: Interpreter, obj: Symbol, /) -> Symbol:
     symbol = interpreter.trace.look(obj)
-    if isinstance(symbol, Instance):
-        found, _ = classes.class_member(interpreter.trace, symbol.kind, "__call__")
-        return Constant(found is not classes.ABSENT)
     if isinstance(symbol, Function | Method | ArrayMethod):
         return Constant(value=True)
-    if isinstance(symbol, Constant | Opaque):
-        return Constant(callable(symbol.value))
-    found = classes.static_lookup(python_type(interpreter, symbol), "__call__")
+    found, _ = classes.class_member(interpreter.trace, python_type(interpreter, symbol), "__call__")
     return Constant(found is not classes.ABSENT)
 
 
@@ -135,11 +130,16 @@ def _getattr(
         raise
 
 
+# Types whose instances have the attributes of their class, and no others.
+ALL_ON_CLASS = frozenset({np.ndarray, int, float, complex, bool, str, *np.sctypeDict.values()})
+
+
 @rule_for(hasattr)
 def _hasattr(interpreter: Interpreter, obj: Symbol, name: Symbol, /) -> Symbol:
     text = _name(interpreter, name)
     kind = python_type(interpreter, obj)
-    if kind is np.ndarray or issubclass(kind, (np.generic, int, float, complex, str)):
+    # of NumPy's own attributes `mT` alone raises, where an array has less than two axes
+    if text != "mT" and kind in ALL_ON_CLASS:
         return Constant(classes.static_lookup(kind, text) is not classes.ABSENT)
     try:
         attribute(interpreter, obj, text)

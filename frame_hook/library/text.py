@@ -43,6 +43,7 @@ def _text_of_exception(interpreter: Interpreter, symbol: Instance, found: Any) -
         raise GraphBreak("call", f"the text of a {symbol.kind.__name__}")
     given = text_value(interpreter, symbol.content)
     if found is BaseException.__repr__:
+        classes.guard_names(interpreter.trace, symbol.kind, "__name__")
         return Constant(f"{symbol.kind.__name__}({', '.join(map(repr, given))})")
     if len(given) == 1 and found is KeyError.__str__:
         return pure(repr, given[0])

@@ -13,6 +13,7 @@ from ufuse.frame_hook.nests.values import Bound, Item, NotNativeError, Thing, it
 from ufuse.frame_hook.objects.classes import (
     check_place,
     class_member,
+    guarded_lookup,
     inner_function,
     is_data_descriptor,
     is_slot,
@@ -62,6 +63,7 @@ def _method(outside: Outside, thing: Thing, name: str, method: types.MethodType)
     on_class, symbol = class_member(outside.trace, type(thing.value), name)
     if type(on_class) is not types.FunctionType or on_class is not method.__func__:
         raise NotNativeError(f"the method {name} is not compiled yet")
+    guarded_lookup(outside.trace, type(thing.value), "__getattribute__")
     outside.trace.guards.check("INSTANCE_LACKS", thing.source, name)
     outside.item(symbol)
     return Bound(on_class, thing)

@@ -41,6 +41,7 @@ from ufuse.frame_hook.objects.classes import (
     TUPLE_FIELD,
     check_place,
     class_member,
+    guarded_lookup,
     inner_function,
     is_data_descriptor,
     is_slot,
@@ -226,7 +227,7 @@ def _of_class(
     if type(found) is types.FunctionType:
         reader.outside.item(member)
         result: Item | Symbol = Bound(found, owner)
-    elif static_lookup(type(found), "__get__") is ABSENT:
+    elif guarded_lookup(reader.outside.trace, type(found), "__get__") is ABSENT:
         result = member
     else:
         raise NotNativeError(f"the attribute {name} is not compiled yet")

@@ -922,5 +922,5 @@ DTYPES = "?bBhHiIlLfdD"  # not "q", which equals "l"
 
 def array_kind(slot: int, value: np.ndarray) -> ArrayKind | None:
     """The kind of an array, where a nest can use it."""
-    is_known = value.dtype.isnative and value.dtype.char in DTYPES
+    is_known = value.dtype.byteorder in "=|" and value.dtype.char in DTYPES
     return ArrayKind(slot) if is_known and 1 <= value.ndim <= MAP_AXES else None

@@ -13,6 +13,7 @@ from ufuse.frame_hook.objects.classes import (
     call_special,
     check_place,
     class_member,
+    guarded_lookup,
     has_dict,
     inner_function,
     is_data_descriptor,
@@ -49,12 +50,12 @@ PLAIN_WRITES = {
 }
 
 
-def _store_in_function(symbol: Function, name: str, value: Symbol | None) -> None:
+def _store_in_function(trace: Trace, symbol: Function, name: str, value: Symbol | None) -> None:
     """Set an attribute of a function made in the trace; None deletes it."""
     if value is not None:
         symbol.attributes[name] = value
     elif symbol.attributes.pop(name, None) is None:
-        raise missing(types.FunctionType, name)
+        raise missing(trace, types.FunctionType, name)
 
 
 def store_attribute(
@@ -68,7 +69,7 @@ def store_attribute(
         store_in_class(trace, kind, name, value)
         return
     if isinstance(symbol, Function) and static_lookup(types.FunctionType, name) is ABSENT:
-        _store_in_function(symbol, name, value)
+        _store_in_function(trace, symbol, name, value)
         return
     if not isinstance(symbol, Instance):
         raise GraphBreak("effect", f"assigning to the attribute {name}")
@@ -92,7 +93,7 @@ def object_setattr(
     found, member = class_member(trace, kind, name)
     is_data = is_data_descriptor(trace, found, member)
     special = "__set__" if value is not None else "__delete__"
-    setter = static_lookup(type(found), special) if found is not ABSENT else ABSENT
+    setter = ABSENT if found is ABSENT else guarded_lookup(trace, type(found), special)
     if isinstance(setter, types.FunctionType):  # also of a subclass of property
         given = (symbol,) if value is None else (symbol, value)
         call_special(interpreter, trace.look(member), special, given)
@@ -107,7 +108,7 @@ def object_setattr(
         raise GraphBreak("eager-raises", f"AttributeError: {name} cannot be set")
     before = own_attribute(trace, symbol, name, found) if value is None else value
     if before is None:
-        raise raise_error(AttributeError, name) if is_slot(found) else missing(kind, name)
+        raise raise_error(AttributeError, name) if is_slot(found) else missing(trace, kind, name)
     past_setattr = isinstance(static_lookup(kind, "__setattr__" if value is not None else "__delattr__"),
                          types.FunctionType)  # fmt: skip
     set_own_attribute(trace, symbol, name, value, past_setattr=past_setattr)
@@ -120,12 +121,12 @@ def _store_property(
     member: Symbol,
     value: Symbol | None,
 ) -> None:
-    which = "fset" if value is not None else "fdel"
-    function = inner_function(interpreter.trace, found, member, which)
+    trace, which = interpreter.trace, "fset" if value is not None else "fdel"
+    function = inner_function(trace, found, member, which)
     if getattr(found, which) is None:
-        raise property_error(
-            symbol, found.__delete__ if value is None else lambda one: found.__set__(one, None)
-        )
+        trace.look(function)
+        use = found.__delete__ if value is None else lambda one: found.__set__(one, None)
+        raise property_error(trace, symbol, use)
     interpreter.call(function, (symbol,) if value is None else (symbol, value))
 
 
@@ -148,15 +149,16 @@ def store_in_class(trace: Trace, kind: type, name: str, value: Symbol | None) ->
         if before is None and (is_written or name not in namespace_of(kind)):
             raise GraphBreak("eager-raises", f"AttributeError: {name}")
         member_by_steps(trace, kind, name, None)
-    elif not _is_plain_member(trace.look(value)):
+    elif not _is_plain_member(trace, trace.look(value)):
         raise GraphBreak("effect", f"assigning a {type(value).__name__.lower()} to a class")
     trace.changes.set_class_attribute(kind, name, value)
 
 
-def _is_plain_member(value: Symbol) -> bool:
-    """Whether a value in a class is no descriptor, so that reading the attribute gives the value itself."""
+def _is_plain_member(trace: Trace, value: Symbol) -> bool:
+    """Whether a value in a class is no descriptor, so that reading the attribute gives the value itself; guarded."""
     if isinstance(value, Instance):
         return all(
-            static_lookup(value.kind, n) is ABSENT for n in ("__get__", "__set__", "__delete__")
+            guarded_lookup(trace, value.kind, name) is ABSENT
+            for name in ("__get__", "__set__", "__delete__")
         )
     return isinstance(value, Constant | Array | Number | Integer | Tuple | List | Dict)

@@ -15,13 +15,15 @@ from ufuse.frame_hook.objects.classes import (
     bound_member,
     class_member,
     guard_bases,
+    guard_member,
     inherits,
     static_lookup,
     uses_plain,
 )
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple, class_of
+from ufuse.frame_hook.trace.symbols import Constant, Instance, Opaque, Symbol, Tuple, class_of
+from ufuse.frame_hook.trace.trace import Trace
 
 # Modules whose `__subclasshook__`s depend on nothing but the class they are given.
 OWN_HOOKS = frozenset(
@@ -78,9 +80,10 @@ def _passes(interpreter: Interpreter, check: str, wanted: type, symbol: Symbol, 
     trace, meta = interpreter.trace, type(wanted)
     found, function = class_member(trace, meta, check)
     if found is vars(type)[check]:
+        guard_member(trace, found, function)
         return _inherits(interpreter, check, wanted, symbol, kind)
-    if found is vars(abc.ABCMeta)[check] and _checks_as_abstract(interpreter, meta):
-        if check == "__instancecheck__" and isinstance(symbol, Instance):
+    if found is vars(abc.ABCMeta)[check] and _checks_as_abstract(trace, meta):
+        if check == "__instancecheck__" and isinstance(symbol, Instance | Opaque):
             _refuse_pretending(interpreter, kind)
         return _counts_as(interpreter, wanted, kind)
     if type(found) not in (types.FunctionType, classmethod, staticmethod):
@@ -98,7 +101,7 @@ def _inherits(
     guard_bases(interpreter.trace, kind)
     if inherits(kind, wanted):
         return True
-    if check == "__instancecheck__" and isinstance(symbol, Instance):
+    if check == "__instancecheck__" and isinstance(symbol, Instance | Opaque):
         _refuse_pretending(interpreter, kind)
     return False
 
@@ -113,10 +116,8 @@ def _refuse_pretending(interpreter: Interpreter, kind: type) -> None:
     uses_plain(trace, kind, "__getattribute__", looked_up)
 
 
-def _checks_as_abstract(interpreter: Interpreter, meta: type) -> bool:
-    return all(
-        class_member(interpreter.trace, meta, name)[0] is vars(abc.ABCMeta)[name] for name in CHECKS
-    )
+def _checks_as_abstract(trace: Trace, meta: type) -> bool:
+    return all(uses_plain(trace, meta, name, vars(abc.ABCMeta)[name]) for name in CHECKS)
 
 
 # ABCMeta.__subclasscheck__ ---------------------------------------------------------------------------------------

@@ -141,6 +141,21 @@ def guard_member(trace: Trace, found: Any, symbol: Symbol) -> None:
         trace.guards.check("IDENTITY", symbol.source, found, says="IDENTITY replaced")
 
 
+def guarded_lookup(trace: Trace, kind: type, name: str) -> Any:
+    """`static_lookup`, where what the trace does depends on what was found; guarded."""
+    found, symbol = class_member(trace, kind, name)
+    guard_member(trace, found, symbol)
+    return found
+
+
+def guard_names(trace: Trace, kind: type, *names: str) -> None:
+    """Guard what a class says its names are, where a text of the program's shows them: they may be set."""
+    if kind.__flags__ & HEAP_TYPE:
+        source = trace.guards.load("LOAD_CONST", kind, text=kind.__name__)
+        for name in names:
+            trace.reader.attribute(source, kind, name)
+
+
 # Reading ---------------------------------------------------------------------------------------------------------
 
 
@@ -185,6 +200,7 @@ def object_getattribute(interpreter: Interpreter, symbol: Instance, name: str) -
     trace, kind = interpreter.trace, symbol.kind
     found, member = class_member(trace, kind, name)
     if name == "__class__" and found is object.__dict__["__class__"]:
+        guard_member(trace, found, member)
         return Constant(kind)
     if is_data_descriptor(trace, found, member):
         return _descriptor_value(interpreter, symbol, found, member, name)
@@ -193,11 +209,12 @@ def object_getattribute(interpreter: Interpreter, symbol: Instance, name: str) -
         return value
     if found is not ABSENT:
         return bound_member(interpreter, found, member, symbol, kind)
-    raise missing(kind, name)
+    raise missing(trace, kind, name)
 
 
-def missing(kind: type, name: str) -> Raised:
+def missing(trace: Trace, kind: type, name: str) -> Raised:
     """The error of an attribute that an object of a class does not have."""
+    guard_names(trace, kind, "__name__")
     return raise_error(AttributeError, f"'{_c_name(kind)}' object has no attribute {name!r}")
 
 
@@ -210,9 +227,10 @@ def _c_name(kind: type) -> str:
     return kind.__name__
 
 
-def _empty_slot(kind: type, name: str) -> Raised:
+def _empty_slot(trace: Trace, kind: type, name: str) -> Raised:
     """The error of a slot without a value, which names the class in full from 3.13 on."""
     shown = kind.__name__
+    guard_names(trace, kind, "__name__", "__qualname__", "__module__")
     if VERSION >= (3, 13):
         module = vars(kind).get("__module__")
         inside = type(module) is str and module not in ("builtins", "__main__")
@@ -241,7 +259,7 @@ def _descriptor_value(
     if is_slot(found):
         value = own_attribute(trace, symbol, name, found)
         if value is None:
-            raise _empty_slot(symbol.kind, name)
+            raise _empty_slot(trace, symbol.kind, name)
         return value
     if isinstance(found, TUPLE_FIELD):
         number: int = found.__reduce__()[1][0]
@@ -250,8 +268,8 @@ def _descriptor_value(
         raise GraphBreak("attribute", f"{name} of a {symbol.kind.__name__}")
     if isinstance(found, types.GetSetDescriptorType | SLOT):
         return _built_in_property(interpreter, symbol, found, name)
-    if static_lookup(type(found), "__get__") is ABSENT:
-        value = own_attribute(interpreter.trace, symbol, name, found)
+    if guarded_lookup(trace, type(found), "__get__") is ABSENT:
+        value = own_attribute(trace, symbol, name, found)
         return member if value is None else value
     return bound_member(interpreter, found, member, symbol, symbol.kind)
 
@@ -376,7 +394,7 @@ def bound_member(
     owner = Constant(kind)
     if isinstance(member, Unread):
         trace.guards.check("TYPE", member.source, type(found), says="TYPE replaced")
-    getter = static_lookup(type(found), "__get__")
+    getter = guarded_lookup(trace, type(found), "__get__")
     is_cached = getter is functools.cached_property.__get__
     if isinstance(getter, types.FunctionType) and not is_cached:  # of a subclass of these, too
         return call_special(interpreter, trace.look(member), "__get__",
@@ -396,13 +414,15 @@ def bound_member(
         case property():
             return member if symbol is None else _property_value(interpreter, found, member, symbol)
         case functools.cached_property():
-            trace.look(member)
-            return member if symbol is None else _cached_property(interpreter, found, symbol)
+            descriptor = trace.look(member)
+            return member if symbol is None else _cached_property(interpreter, descriptor, symbol)
         case _ if isinstance(found, UNBOUND_C):
+            guard_member(trace, found, member)
             return Constant(found) if symbol is None else Method(symbol, Constant(found))
         case types.BuiltinFunctionType():
             return member
         case types.ClassMethodDescriptorType():
+            guard_member(trace, found, member)
             return Method(owner, Constant(found))
         case _ if is_cython_function(found):
             return member if symbol is None else Method(symbol, member)
@@ -416,14 +436,16 @@ def _property_value(
 ) -> Symbol:
     function = inner_function(interpreter.trace, found, member, "fget")
     if found.fget is None:
-        raise property_error(symbol, found.__get__)
+        interpreter.trace.look(function)
+        raise property_error(interpreter.trace, symbol, found.__get__)
     return interpreter.call(function, (symbol,))
 
 
-def property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
+def property_error(trace: Trace, symbol: Symbol, use: Callable[[Any], object]) -> Raised:
     """The error of a property without that function, in Python's words: those for a class of the same name."""
     if not isinstance(symbol, Instance):
         raise GraphBreak("attribute", "a property of a metaclass")
+    guard_names(trace, symbol.kind, "__qualname__")
     stand_in = type("StandIn", (), {"__qualname__": symbol.kind.__qualname__})
     try:
         use(stand_in())
@@ -432,15 +454,16 @@ def property_error(symbol: Symbol, use: Callable[[Any], object]) -> Raised:
     raise GraphBreak("attribute", "a property")
 
 
-def _cached_property(
-    interpreter: Interpreter, found: functools.cached_property[Any], symbol: Symbol
-) -> Symbol:
+def _cached_property(interpreter: Interpreter, descriptor: Symbol, symbol: Symbol) -> Symbol:
     """`cached_property.__get__` where nothing is cached yet: the value goes into the instance's dict."""
-    name = found.attrname
-    if not isinstance(symbol, Instance) or not has_dict(symbol.kind) or name is None:
+    trace = interpreter.trace
+    name = trace.look(interpreter.attribute(descriptor, "attrname"))
+    if not isinstance(symbol, Instance) or not has_dict(symbol.kind):
         raise GraphBreak("attribute", "a cached property")
-    value = interpreter.call(Constant(found.func), (symbol,))
-    set_own_attribute(interpreter.trace, symbol, name, value, past_setattr=True)
+    if not isinstance(name, Constant) or type(name.value) is not str:
+        raise GraphBreak("attribute", "a cached property without a name")
+    value = interpreter.call(interpreter.attribute(descriptor, "func"), (symbol,))
+    set_own_attribute(trace, symbol, name.value, value, past_setattr=True)
     return value
 
 
@@ -458,7 +481,7 @@ def inner_function(trace: Trace, found: Any, member: Symbol, name: str) -> Symbo
 def class_attribute(interpreter: Interpreter, kind: type, name: str) -> Symbol:
     """`type.__getattribute__`: a data descriptor of the metaclass, then the class itself, then the metaclass."""
     trace, meta = interpreter.trace, type(kind)
-    if static_lookup(meta, "__getattribute__") is not type.__getattribute__:
+    if not uses_plain(trace, meta, "__getattribute__", type.__getattribute__):
         raise GraphBreak("attribute", f"{name} of the class {kind.__name__}")
     above, from_meta = class_member(trace, meta, name)
     if is_data_descriptor(trace, above, from_meta):
@@ -473,6 +496,7 @@ def class_attribute(interpreter: Interpreter, kind: type, name: str) -> Symbol:
     fallback, function = class_member(trace, meta, "__getattr__")
     if fallback is not ABSENT:
         return interpreter.call(function, (Constant(kind), Constant(name)))
+    guard_names(trace, kind, "__name__")
     raise raise_error(AttributeError, f"type object '{_c_name(kind)}' has no attribute {name!r}")
 
 

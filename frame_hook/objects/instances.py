@@ -15,6 +15,7 @@ from ufuse.frame_hook.objects.classes import (
     MAKES_NOTHING,
     class_member,
     guard_member,
+    guarded_lookup,
     inherits,
     inner_function,
     mro,
@@ -146,6 +147,7 @@ def refuse_making(trace: Trace, kind: type) -> None:
     """Break where calling a class is an error, or its instances have a finalizer."""
     if kind.__flags__ & MAKES_NOTHING:
         raise GraphBreak("eager-raises", f"TypeError: cannot create {kind.__name__!r} instances")
+    guarded_lookup(trace, kind, "__abstractmethods__")
     if kind.__flags__ & IS_ABSTRACT:
         raise GraphBreak("eager-raises", f"TypeError: {kind.__name__} is abstract")
     found, _ = class_member(trace, kind, "__del__")

@@ -208,18 +208,27 @@ def text_value(interpreter: Interpreter, symbol: Symbol) -> Any:
     if isinstance(symbol, Integer) and symbol.source is not None:
         raise GraphBreak("call", "the text of a number that changes from call to call")
     value = known_value(interpreter, symbol)
-    _guard_names(interpreter, value)
+    _guard_text(interpreter, value)
     return value
 
 
-def _guard_names(interpreter: Interpreter, value: Any) -> None:
-    """Guard what the text of a class shows, alone or in tuples and lists: a class may be given another name."""
+def _guard_text(interpreter: Interpreter, value: Any) -> None:
+    """Guard what the text of a class shows, alone or in containers: a class may be given another name.
+
+    Raises:
+        GraphBreak: there is a NumPy scalar, whose text NumPy's print options decide.
+
+    """
     if type(value) is type:
         for name in ("__module__", "__qualname__"):
             known_value(interpreter, interpreter.attribute(Constant(value), name))
-    elif type(value) in (tuple, list):
+    elif isinstance(value, np.generic):
+        raise GraphBreak("call", f"the text of a numpy.{type(value).__name__}")
+    elif isinstance(value, dict):
+        _guard_text(interpreter, [*value, *value.values()])
+    elif isinstance(value, tuple | list | deque | set | frozenset):
         for one in value:
-            _guard_names(interpreter, one)
+            _guard_text(interpreter, one)
 
 
 def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 from ufuse.frame_hook.interpreter.handlers import handles
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised
@@ -25,12 +27,21 @@ def get_len(interpreter: Interpreter, _: int, subject: Symbol) -> Pair:
 
 @handles("MATCH_SEQUENCE", "subject -- subject matches")
 def match_sequence(interpreter: Interpreter, _: int, subject: Symbol) -> Pair:
-    return subject, Constant(bool(python_type(interpreter, subject).__flags__ & IS_SEQUENCE))
+    return subject, Constant(_has_flag(interpreter, subject, IS_SEQUENCE))
 
 
 @handles("MATCH_MAPPING", "subject -- subject matches")
 def match_mapping(interpreter: Interpreter, _: int, subject: Symbol) -> Pair:
-    return subject, Constant(bool(python_type(interpreter, subject).__flags__ & IS_MAPPING))
+    return subject, Constant(_has_flag(interpreter, subject, IS_MAPPING))
+
+
+def _has_flag(interpreter: Interpreter, subject: Symbol, flag: int) -> bool:
+    """Whether the class of a value has a flag, which it may yet get by being registered with an abstract class."""
+    kind = python_type(interpreter, subject)
+    has = bool(kind.__flags__ & flag)
+    if not has and classes.is_changeable(kind):
+        interpreter.trace.guards.check("ABC_TOKEN", abc.get_cache_token(), fields=(kind,))
+    return has
 
 
 @handles("MATCH_KEYS", "-- values")

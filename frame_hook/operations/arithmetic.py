@@ -17,6 +17,8 @@ from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import (
     call_special,
+    guard_bases,
+    guarded_lookup,
     inherits,
     is_not_implemented,
     special_method,
@@ -117,7 +119,7 @@ def binary(
         return _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
     if isinstance(left, Constant) and isinstance(right, Constant):
         if sign != "%" or type(right.value) is not type:
-            return _on_constants(name, left, right, in_place=in_place)
+            return _on_constants(trace, name, left, right, in_place=in_place)
     if arrays.is_number(left) and arrays.is_number(right):
         return _on_numbers(trace, name, on_sizes, left, right, in_place=in_place)
     return _on_containers(interpreter, sign, left, right, in_place=in_place)
@@ -145,7 +147,11 @@ def _on_contents(
     if is_of_numpy(a) or is_of_numpy(b):
         raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
     result = binary(interpreter, sign, a, b, in_place=in_place)
-    return left if in_place and result is a and isinstance(a, List | Dict | Set) else result
+    if in_place and result is a and isinstance(a, List | Dict | Set):
+        return left
+    # of tuples CPython gives an operand back where it is of no subclass
+    is_content = (result is a and a is not left) or (result is b and b is not right)
+    return Tuple(result.items) if is_content and isinstance(result, Tuple) else result
 
 
 def _built_in_answers(left: Symbol, right: Symbol, name: str, *, in_place: bool) -> bool:
@@ -188,7 +194,7 @@ def _on_instances(
         raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
     tries = [(left, f"__{name}__", right)]
     if kind_of(left) is not kind_of(right):
-        goes_first = _right_goes_first(left, right, f"__r{name}__")
+        goes_first = _right_goes_first(interpreter.trace, left, right, f"__r{name}__")
         tries.insert(0 if goes_first else 1, (right, f"__r{name}__", left))
     if in_place:
         tries.insert(0, (left, f"__i{name}__", right))
@@ -217,11 +223,14 @@ def _on_instances(
     )
 
 
-def _right_goes_first(left: Symbol, right: Symbol, reflected: str) -> bool:
+def _right_goes_first(trace: Trace, left: Symbol, right: Symbol, reflected: str) -> bool:
     a, b = kind_of(left), kind_of(right)
-    if a is None or b is None or not inherits(b, a):
+    if a is None or b is None:
         return False
-    return static_lookup(b, reflected) is not static_lookup(a, reflected)
+    guard_bases(trace, b)
+    if not inherits(b, a):
+        return False
+    return guarded_lookup(trace, b, reflected) is not guarded_lookup(trace, a, reflected)
 
 
 def _on_arrays(
@@ -290,21 +299,23 @@ def _is_one_half(trace: Trace, number: Number, dtype: np.dtype) -> bool:
     return False
 
 
-def _is_in_union(value: Any) -> bool:
+def _is_in_union(trace: Trace, value: Any) -> bool:
     """Whether `|` makes a `types.UnionType` of it, and runs none of the user's code."""
     return (
         value is None
         or isinstance(value, types.UnionType)
         or (
             isinstance(value, type)
-            and static_lookup(type(value), "__or__") is type.__or__
-            and static_lookup(type(value), "__ror__") is type.__ror__
+            and uses_plain(trace, type(value), "__or__", type.__or__)
+            and uses_plain(trace, type(value), "__ror__", type.__ror__)
         )
     )
 
 
-def _on_constants(name: str, left: Constant, right: Constant, *, in_place: bool = False) -> Symbol:
-    if name == "or_" and all(map(_is_in_union, (left.value, right.value))):
+def _on_constants(
+    trace: Trace, name: str, left: Constant, right: Constant, *, in_place: bool = False
+) -> Symbol:
+    if name == "or_" and all(_is_in_union(trace, one.value) for one in (left, right)):
         if left.value is not None or right.value is not None:
             return pure(operator.or_, left.value, right.value)
     if not isinstance(left.value, PURE) or not isinstance(right.value, PURE):
@@ -353,7 +364,7 @@ def _on_numbers(
             return _small_enough(trace, found)
         if name != "truediv":
             c, d = Constant(trace.sizes.fixed(a)), Constant(trace.sizes.fixed(b))
-            return _on_constants(name, c, d, in_place=in_place)
+            return _on_constants(trace, name, c, d, in_place=in_place)
     return scalar(trace, name, left, right, in_place=in_place)
 
 
@@ -415,7 +426,8 @@ def _on_containers(
         case Constant(value=str() | bytes() as text), _ if sign == "%":
             return pure(operator.mod, text, text_value(interpreter, right))
         case Constant(value=str() | bytes() as text), Integer() if sign == "*":
-            return _on_constants("mul", left, Constant(known_value(interpreter, right)))
+            number = Constant(known_value(interpreter, right))
+            return _on_constants(interpreter.trace, "mul", left, number)
     raise GraphBreak("operator", f"{sign} of {described(left)} and {described(right)}")
 
 

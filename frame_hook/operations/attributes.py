@@ -41,6 +41,7 @@ from ufuse.frame_hook.trace.symbols import (
     Unread,
     View,
 )
+from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.typing.library import is_device_function
 
 # Attributes of Python's numbers that are the very object.
@@ -85,13 +86,13 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             | Range()
             | Slice()
         ):
-            return _container_attribute(symbol, name)
+            return _container_attribute(trace, symbol, name)
         case Instance():
             return classes.instance_attribute(interpreter, symbol, name)
         case Function() if name in symbol.attributes:
             return symbol.attributes[name]
         case Function() if classes.static_lookup(types.FunctionType, name) is classes.ABSENT:
-            raise classes.missing(types.FunctionType, name)
+            raise classes.missing(trace, types.FunctionType, name)
         case Super():
             return classes.super_attribute(interpreter, symbol, name)
         case Method() if name in ("__self__", "__func__"):
@@ -99,7 +100,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
         case ArrayMethod(self=Array() as array, name="flags"):
             return flags.flag(trace, array, name)
         case Integer():
-            return _integer_attribute(symbol, name)
+            return _integer_attribute(trace, symbol, name)
     raise GraphBreak("attribute", f"{name} of {described(symbol)}")
 
 
@@ -122,18 +123,18 @@ def _is_stored_as_an_item(array: Array, value: Symbol) -> bool:
     )
 
 
-def _integer_attribute(symbol: Integer, name: str) -> Symbol:
+def _integer_attribute(trace: Trace, symbol: Integer, name: str) -> Symbol:
     """An attribute of a whole number that is known only when the program runs."""
     if name in ("real", "numerator"):
         return symbol
     if name in ("imag", "denominator"):
         return Constant(0 if name == "imag" else 1)
     if classes.static_lookup(int, name) is classes.ABSENT:
-        raise classes.missing(int, name)
+        raise classes.missing(trace, int, name)
     raise GraphBreak("attribute", f"{name} of {described(symbol)}")
 
 
-def _container_attribute(symbol: Symbol, name: str) -> Symbol:
+def _container_attribute(trace: Trace, symbol: Symbol, name: str) -> Symbol:
     """A method of a built-in container or iterator, bound."""
     kind = BUILT_IN.get(type(symbol))
     if isinstance(symbol, View):
@@ -143,7 +144,7 @@ def _container_attribute(symbol: Symbol, name: str) -> Symbol:
     if kind is None and name not in ("__iter__", "__next__"):
         raise GraphBreak("attribute", f"{name} of {described(symbol)}")
     if kind is not None and not hasattr(kind, name):
-        raise classes.missing(kind, name)
+        raise classes.missing(trace, kind, name)
     if name == "__class__" and kind is not None:
         return Constant(kind)
     if kind is not None and not callable(getattr(kind, name)):
@@ -165,15 +166,15 @@ def _constant_attribute(
     if isinstance(value, (*PURE, np.dtype, np.ufunc)) and value is not None:
         found = getattr(value, name, symbol)  # the symbol: there is none
         if found is symbol:
-            raise classes.missing(type(value), name)
+            raise classes.missing(interpreter.trace, type(value), name)
         if isinstance(found, (*PURE, type, np.dtype, tuple)):
             return Constant(found)
         if isinstance(found, types.BuiltinFunctionType | types.MethodWrapperType):
             return ArrayMethod(symbol, name)
     if value is None and classes.static_lookup(type(None), name) is classes.ABSENT:
-        raise classes.missing(type(None), name)
+        raise classes.missing(interpreter.trace, type(None), name)
     if isinstance(value, range | frozenset | tuple):
-        return _attribute_of_known(symbol, value, name)
+        return _attribute_of_known(interpreter.trace, symbol, value, name)
     if isinstance(value, types.FunctionType):
         return _function_attribute(interpreter, symbol, value, name)
     raise GraphBreak("attribute", f"{name} of {described(symbol)}")
@@ -197,8 +198,8 @@ def _function_attribute(
     return Unread(loaded, getattr(function, name))
 
 
-def _attribute_of_known(symbol: Constant, value: Any, name: str) -> Symbol:
+def _attribute_of_known(trace: Trace, symbol: Constant, value: Any, name: str) -> Symbol:
     found = getattr(value, name, symbol)
     if found is symbol:
-        raise classes.missing(type(value), name)
+        raise classes.missing(trace, type(value), name)
     return Constant(found) if isinstance(found, int) else ArrayMethod(symbol, name)

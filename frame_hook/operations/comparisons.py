@@ -15,6 +15,8 @@ from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.classes import (
     call_special,
+    guard_bases,
+    guarded_lookup,
     inherits,
     is_not_implemented,
     special_method,
@@ -121,7 +123,7 @@ def _contents(
 
 def _compare_instances(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) -> Symbol:
     tries = [(left, f"__{name}__", right), (right, f"__{REFLECTED[name]}__", left)]
-    if _is_subclass_of(right, left):
+    if _is_subclass_of(interpreter.trace, right, left):
         tries.reverse()
     for receiver, method_name, other in tries:
         if not isinstance(receiver, Instance):
@@ -138,9 +140,12 @@ def _compare_instances(interpreter: Interpreter, name: str, left: Symbol, right:
     )
 
 
-def _is_subclass_of(right: Symbol, left: Symbol) -> bool:
+def _is_subclass_of(trace: Trace, right: Symbol, left: Symbol) -> bool:
     a, b = kind_of(left), kind_of(right)
-    return a is not None and b is not None and b is not a and inherits(b, a)
+    if a is None or b is None or b is a:
+        return False
+    guard_bases(trace, b)
+    return inherits(b, a)
 
 
 def _rich_comparison(
@@ -148,7 +153,8 @@ def _rich_comparison(
 ) -> Symbol:
     found = static_lookup(receiver.kind, method_name)
     if found is getattr(object, method_name):
-        if method_name == "__ne__" and static_lookup(receiver.kind, "__eq__") is not object.__eq__:
+        equal = guarded_lookup(interpreter.trace, receiver.kind, "__eq__")
+        if method_name == "__ne__" and equal is not object.__eq__:
             result = interpreter.trace.look(
                 _rich_comparison(interpreter, receiver, "__eq__", other)
             )

@@ -251,6 +251,7 @@ def next_item(interpreter: Interpreter, iterator: Symbol) -> Symbol | None:
             return None
         case Iterator(kind=kind):
             interpreter.note_item(iterator)
+            iterator.asked += 1
             result = NEXT[kind](interpreter, iterator)
             if result is None and kind not in ASKED_AGAIN:
                 iterator.is_exhausted = True  # it may be so already, if what it calls has asked it

@@ -19,7 +19,7 @@ from ufuse.frame_hook.interpreter.rules import (
 from ufuse.frame_hook.objects import contents
 from ufuse.frame_hook.objects.classes import (
     call_special,
-    class_member,
+    guarded_lookup,
     object_class,
     special_method,
     static_lookup,
@@ -85,7 +85,9 @@ def _asked(
 ) -> Symbol | None:
     """What a special method gives to the function that asks for it."""
     name, kinds = ASKED[function]
-    plain = contents.unwrapped(interpreter.trace, receiver, name)
+    by_item = function is reversed and isinstance(getattr(receiver, "content", None), Tuple)
+    read_by = ("__len__", "__getitem__") if by_item else ()  # tuples have no `__reversed__`
+    plain = contents.unwrapped(interpreter.trace, receiver, name, *read_by)
     if plain is not receiver:
         return interpreter.call(Constant(function), (plain, *rest))
     if function is reversed and special_method(interpreter, receiver, name) is None:
@@ -104,8 +106,7 @@ def _text(
     kind = object_class(receiver)
     if rest or kind is None or issubclass(kind, BaseException):
         return None
-    if function is str and static_lookup(kind, "__str__") is object.__str__:
-        class_member(interpreter.trace, kind, "__str__")
+    if function is str and guarded_lookup(interpreter.trace, kind, "__str__") is object.__str__:
         function = repr
     name = "__str__" if function is str else "__repr__"
     plain = contents.unwrapped(interpreter.trace, receiver, name, "__repr__")

@@ -66,6 +66,16 @@ def is_key(value: Any) -> bool:
     return is_plain(value) or (known and not is_made_anew(value))
 
 
+def exactly(value: Any) -> Any:
+    """What two keys share only where nobody can tell them apart, unlike 1 and True, or 0.0 and -0.0."""
+    kind = type(value)
+    if kind is tuple:
+        return kind, tuple(map(exactly, value))
+    if kind is frozenset:
+        return kind, frozenset(map(exactly, value))
+    return kind, repr(value) if kind in (float, complex) else value
+
+
 def _is_of_enum(method: Any) -> bool:
     return type(method) is types.FunctionType and method.__module__ == "enum"
 
@@ -108,8 +118,11 @@ def _is_global(function: types.FunctionType) -> bool:
 
 
 def is_followed(dtype: np.dtype) -> bool:
-    """Whether arrays of this dtype are captured: numbers in native byte order; no metadata, which `==` ignores."""
-    return dtype.char in NUMERIC and dtype.isnative and dtype.metadata is None
+    """Whether arrays of this dtype are captured: numbers in native byte order; no metadata, which `==` ignores.
+
+    What `newbyteorder` gives may be native and say so, `<f8`: results have that dtype where NumPy hands it on.
+    """
+    return dtype.char in NUMERIC and dtype.byteorder in "=|" and dtype.metadata is None
 
 
 def is_shared(dtype: np.dtype) -> bool:

@@ -199,7 +199,8 @@ class Range:
 class Iterator:
     """An iterator made in the trace: `kind` says how it goes on (see `iterate.NEXT`), `parts` what it goes over.
 
-    `position` counts what it has given; `length` is that of a container which must not change size meanwhile.
+    `position` counts what it has given; `length` is that of a container which must not change size meanwhile. `asked`
+    is how often it was asked, whatever its kind.
     `born` is when the trace made it; `state` is what else its kind remembers; `walk` is a real iterator that is
     stepped along: over the keys of a dict that may be changed meanwhile, or a `zip` or `itertools` object over symbols.
     """
@@ -212,6 +213,7 @@ class Iterator:
     born: int = 0
     state: Any = None
     walk: Any = None
+    asked: int = 0
 
 
 @dataclass(slots=True, eq=False)

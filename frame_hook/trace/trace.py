@@ -36,6 +36,7 @@ from ufuse.graph.node import Node
 from ufuse.graph.size import Size
 
 ABSENT: Any = object()
+NUMPYS_MODULES: frozenset[str] = frozenset(getattr(np, "__numpy_submodules__", ()))
 
 
 def _assure(graph: weakref.ref[Draft], name: str, operator: str, other: Size) -> None:
@@ -138,15 +139,12 @@ class Trace:
         if written is not None:
             return written
         found = ABSENT if is_written else namespace.get(name, ABSENT)
-        value = getattr(module, name, None) if found is ABSENT else found
-        if found is ABSENT and module is np and not is_written:
-            found = namespace.get(
-                name, ABSENT
-            )  # NumPy imports some of its modules when they are used
+        if found is ABSENT and not is_written and module is np and name in NUMPYS_MODULES:
+            getattr(module, name, None)  # NumPy imports some of its modules when they are used
+            found = namespace.get(name, ABSENT)
         if found is ABSENT:
-            if value is None:
-                raise GraphBreak("attribute", f"{text}.{name}")
-            raise GraphBreak("attribute", f"{text}.{name}, which the module makes when asked,")
+            made = ", which the module makes when asked," if "__getattr__" in namespace else ""
+            raise GraphBreak("attribute", f"{text}.{name}{made}")
         loaded = self.guards.load("LOAD_KEY", namespace, name, text=f"{text}.{name}")
         return Unread(loaded, found)
 

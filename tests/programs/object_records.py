@@ -63,6 +63,31 @@ def namedtuple_sequence_operations(x):
     return pair + (1,), pair * 2, pair[:1], tuple(pair), [*pair], max(Pair(1, 5)), sum(Pair(1, 5))
 
 
+@PROGRAMS.whole()
+def namedtuple_is_a_tuple_behind_operators(x):
+    pair, nothing = Pair(x, 2), ()
+    results = pair + nothing, nothing + pair, pair * 1, 1 * pair, pair[:]
+    pair += nothing
+    return [type(one) is Pair for one in (*results, pair)], results, pair
+
+
+class ReadByItem(tuple):
+    """`reversed` asks for its items, by what the class says."""
+
+    __slots__ = ()
+
+    def __getitem__(self, place):
+        return "item", place
+
+    def __len__(self):
+        return 2
+
+
+@PROGRAMS.either()
+def tuple_reversed_by_its_own_items(x):
+    return list(reversed(ReadByItem((x, 2, 3)))), x + 1
+
+
 @PROGRAMS.either()
 def namedtuple_as_arguments(x):
     def f(a, b):

@@ -18,6 +18,7 @@ CODES = "bBhHiIlLqQefdgFDG"
 SECOND = [(a, b) for a, b in permutations(CODES, 2) if np.dtype(a) == np.dtype(b)]
 LABELLED = np.dtype("i4", metadata={"unit": "m"})
 COPIED: np.dtype = pickle.loads(pickle.dumps(np.dtype("i8")))
+SPELLED = np.dtype("i8").newbyteorder().newbyteorder()  # is native, and says which order that is
 
 CALLS = (
     "x.astype('u8')|x.astype('i8')|x.astype(np.longlong)|x.astype(np.int64)|x.astype('q')|x.astype(x.dtype)|x.astype(np.int64, copy=False)|x + 1|"
@@ -38,7 +39,9 @@ def values() -> list[Any]:
     for first, second in SECOND:
         made += [np.arange(3).astype(code) for code in (first, second)]
         made += [np.dtype(code).type(2) for code in (first, second)]
-    dtypes = (LABELLED, np.dtype("i4"), np.dtype(">i4"), COPIED, np.dtype("i8"), copy.copy(COPIED))
+    dtypes = (
+        LABELLED, np.dtype("i4"), np.dtype(">i4"), COPIED, np.dtype("i8"), copy.copy(COPIED), SPELLED,
+    )  # fmt: skip
     return made + [np.arange(3).astype(dtype) for dtype in dtypes]
 
 
@@ -54,9 +57,9 @@ def test_equal_dtypes_are_told_apart(call: str) -> None:
 
 
 def test_the_break_names_the_dtype() -> None:
-    """Of two codes the one that no name of NumPy's stands for is left to NumPy, and so are dtypes with metadata."""
+    """Of two codes the one that no name of NumPy's stands for is left to NumPy, and so are dtypes with more to say."""
     second = [a for a, b in SECOND if np.dtype(np.dtype(a).str).char == b]
-    for dtype in (*map(np.dtype, second), LABELLED):
+    for dtype in (*map(np.dtype, second), LABELLED, SPELLED):
         compiled = ufuse.compile(lambda x: x + 1)
         compiled.reset()
         compiled(np.arange(3).astype(dtype))

@@ -9,6 +9,7 @@ PYTEST_DONT_REWRITE: an assertion of the program is the program's own.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -433,6 +434,64 @@ def few(x):
 
 def too_many(x):
     return _to_and_fro(x, 9)
+
+
+def one_side_counts_on(x):
+    numbers = itertools.count(3)
+    y = x * 2
+    if x.sum() > 0:
+        first = next(numbers)
+        y = y + first
+    else:
+        y = y - 1
+    return y, next(numbers)
+
+
+def one_side_takes_a_pair(x):
+    pairs = zip(itertools.count(), itertools.cycle("ab"), strict=False)
+    if x.sum() > 0:
+        next(pairs)
+    return x * 2, next(pairs)
+
+
+def keys_of_other_types(x):
+    made = {(1,): x * 2} if x.sum() > 0 else {(True,): x * 3}
+    return made, x + 1
+
+
+def keys_of_other_signs(x):
+    made = {0.0: x * 2} if x.sum() > 0 else {-0.0: x * 3}
+    return made, x + 1
+
+
+def key_that_is_exchanged(x):
+    made = {1: 5}
+    y = x * 2
+    if x.sum() > 0:
+        made[True] = made.pop(1)
+    return y, list(made)
+
+
+def member_that_is_exchanged(x):
+    made = {1, 7}
+    y = x * 2
+    if x.sum() > 0:
+        made.discard(1)
+        made.add(True)
+    return y, sorted(map(repr, made))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        one_side_counts_on, one_side_takes_a_pair, keys_of_other_types, keys_of_other_signs, key_that_is_exchanged,
+        member_that_is_exchanged,
+    ],
+    ids=lambda function: function.__name__,
+)  # fmt: skip
+def test_what_one_side_takes_or_exchanges_is_its_own(function: Callable[..., Any]) -> None:
+    """An iterator that one side has asked, and keys that are equal and not the same, are no state of both."""
+    compared(function)
 
 
 def test_branches_that_multiply_are_not_all_in_one_graph() -> None:

@@ -536,6 +536,25 @@ def test_names_that_change_are_noticed() -> None:
     assert sys.getrefcount(space["factor"]) < 100
 
 
+def test_no_whole_call_is_made_while_a_builtin_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What makes native code calls builtins itself; once they are back it is made."""
+
+    def summed(n):
+        total = 0.0
+        for i in range(n):
+            total += abs(-i)
+        return total
+
+    compiled = ufuse.compile(summed)
+    for replaced in (False, True, False):
+        with monkeypatch.context() as patch:
+            if replaced:
+                patch.setattr("builtins.abs", lambda _: 5)
+            results = [(compiled(N), summed(N)) for _ in range(4)]
+        assert all(one == other for one, other in results), results
+    assert compiled.__ufuse_cache__.whole_call is not None
+
+
 def smallest_of_three(a):
     n = len(a)
     for i in range(2, n):

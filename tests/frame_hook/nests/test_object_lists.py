@@ -307,6 +307,33 @@ def test_objects_with_dicts(function) -> None:
     assert native_turns(function, lambda: (with_dicts(), 0.01, MANY), atoms=False) > MANY // 2
 
 
+def test_what_a_class_has_becomes_a_descriptor() -> None:
+    """An object in the class of the items is itself, until its own class gets a `__get__`."""
+
+    class Medium:
+        def __init__(self, drag) -> None:
+            self.drag = drag
+
+    class Item:
+        medium = Medium(2.0)
+
+        def __init__(self) -> None:
+            self.x = 1.0
+
+    def total(items, n):
+        found = 0.0
+        for _ in range(n):
+            for one in items:
+                found += one.x * one.medium.drag
+        return found
+
+    items, compiled = [Item() for _ in range(10)], ufuse.compile(total)
+    assert [compiled(items, MANY) for _ in range(3)] == [total(items, MANY)] * 3
+    Medium.__get__ = lambda self, instance, owner: Medium(42.0)
+    assert [compiled(items, MANY) for _ in range(3)] == [total(items, MANY)] * 3
+    assert loops_of(compiled)[0].turns
+
+
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_tuples_of_objects(function) -> None:
     """They are gone over, and their items change, as those of a list."""
