@@ -13,6 +13,7 @@ import cupy
 
 from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import numpys
+from ufuse.backends.cupy.folding import never_fits
 from ufuse.backends.cupy.listing import listing
 from ufuse.backends.cupy.program import program_of, why_not_run
 from ufuse.backends.cupy.rules import is_done, may_decline, plan_of
@@ -88,6 +89,8 @@ class CupyBackend:
         if plan is None or why_not_run(plan) is not None:
             return _declined
         declines = options.exact and any(map(may_decline, plan.steps))
+        if declines and any(map(never_fits, filter(None, (one.kernel for one in plan.steps)))):
+            return WithoutLibrary(graph)
         return program_of(plan, graph.name, otherwise=WithoutLibrary(graph) if declines else None)
 
     def source(self, graph: Graph, options: Options = DEFAULT) -> str:

@@ -39,6 +39,7 @@ from ufuse.backends.cupy.text import VARYING, Dialect, Form, kernel_name
 from ufuse.backends.cupy.tiles import WARP
 from ufuse.backends.cupy.vectors import MOST
 from ufuse.backends.planning.kernels import KernelPlan, Segment
+from ufuse.graph.ops import Kind
 
 ELEMENTS = 8  # at least, that a thread folds before another block is taken for a total
 MOST_BLOCKS = 1024  # of a total: as many partial results as the second kernel folds at once
@@ -82,18 +83,6 @@ class FoldKernel(Kernel):
             else is_plain if self._squares else None
         )  # fmt: skip
 
-    def _library_dtype(self, elements: int) -> np.dtype:
-        """What CUB folds so many of.
-
-        Raises:
-            NeverFits: CuPy has another kernel fold these.
-
-        """
-        dtypes = {fold.loop.dtypes[-1] for fold in self._in_library_order}
-        if not 0 < elements <= cub.MOST_ELEMENTS or len(dtypes) > 1:
-            raise NeverFits
-        return dtypes.pop()
-
     def _operand(self, place: int) -> tuple[str, Any]:
         multiple = self._multiples.get(place)
         kind, what = super()._operand(place)
@@ -119,7 +108,7 @@ class TotalKernel(FoldKernel):
         if not walk.elements:
             _check_not_empty(self.plan, walk.shape, None)
         if self._in_library_order:
-            blocks, has_tiles = self._library_blocks(walk.elements, device)
+            blocks, has_tiles = library_blocks(self._in_library_order, walk.elements, device)
         else:
             blocks = max(1, min(-(-walk.elements // (TOTAL_THREADS * ELEMENTS)), MOST_BLOCKS))
             has_tiles = False
@@ -140,23 +129,6 @@ class TotalKernel(FoldKernel):
         )
         results = tuple(zip(shapes, self._results, strict=True))
         return Record(results, tuple(sizes), launches, has_tiles)
-
-    def _library_blocks(self, elements: int, device: int) -> tuple[int, bool]:
-        """How many blocks CUB would have fold so many elements, and whether there is a whole tile."""
-        dtype = self._library_dtype(elements)
-        if not all(cub.are_totals_known(fold.loop.name, device) for fold in self._in_library_order):
-            raise NeverFits
-        tile = cub.BLOCK * (cub.BYTES // dtype.itemsize)
-        tiles = -(-elements // tile)
-        if tiles == 1:
-            return 1, elements == tile
-        most = {
-            cub.most_blocks(device, fold.loop.name, dtype.char) for fold in self._in_library_order
-        }
-        blocks = {min(tiles, one) for one in most}
-        if len(blocks) > 1 or 0 in blocks:
-            raise NeverFits
-        return blocks.pop(), True
 
     def _untaken(self) -> list[Segment]:
         """The folds whose total is no result: it is computed all the same."""
@@ -240,7 +212,9 @@ class RowKernel(FoldKernel):
 
         """
         length = shape[-1]
-        threads, each = tile = cub.tile_of(length, self._library_dtype(math.prod(shape)))
+        threads, each = tile = cub.tile_of(
+            length, _library_dtype(self._in_library_order, math.prod(shape))
+        )
         if length < tile.elements:
             items = 1 << (-(-length // threads) - 1).bit_length()
             return RowForm(threads, items, 1, threads * items == length, axes, columns)
@@ -269,6 +243,59 @@ class RowKernel(FoldKernel):
         together = max(1, BLOCK // form.threads)
         text = row_text(self.plan, self.name, form, together, self.dialect)
         return compiled(text, self.dialect).get_function(kernel_name(self.name))
+
+
+def _library_dtype(folds: list[Segment], elements: int) -> np.dtype:
+    """What CUB folds so many of.
+
+    Raises:
+        NeverFits: CuPy has another kernel fold these.
+
+    """
+    dtypes = {fold.loop.dtypes[-1] for fold in folds}
+    if not 0 < elements <= cub.MOST_ELEMENTS or len(dtypes) > 1:
+        raise NeverFits
+    return dtypes.pop()
+
+
+def library_blocks(folds: list[Segment], elements: int, device: int) -> tuple[int, bool]:
+    """How many blocks CUB would have fold so many elements, and whether there is a whole tile.
+
+    Raises:
+        NeverFits: they are not known, or unlike for the folds.
+
+    """
+    dtype = _library_dtype(folds, elements)
+    if not all(cub.are_totals_known(fold.loop.name, device) for fold in folds):
+        raise NeverFits
+    tile = cub.BLOCK * (cub.BYTES // dtype.itemsize)
+    tiles = -(-elements // tile)
+    if tiles == 1:
+        return 1, elements == tile
+    most = {cub.most_blocks(device, fold.loop.name, dtype.char) for fold in folds}
+    blocks = {min(tiles, one) for one in most}
+    if len(blocks) > 1 or 0 in blocks:
+        raise NeverFits
+    return blocks.pop(), True
+
+
+def never_fits(plan: KernelPlan) -> bool:
+    """Whether a kernel folds everything, of which is known already that CUB has unlike blocks fold it."""
+    folds = library_folds(plan)
+    if plan.rows or len({fold.loop.name for fold in folds}) < 2:
+        return False
+    nodes = [one.node for one in plan.operations if one.node.op.kind is Kind.REDUCE]
+    shape = nodes[0].inputs[0].type.shape  # type: ignore[union-attr]
+    lengths = [length for length in shape if isinstance(length, int)]
+    if len(lengths) < len(shape):
+        return False
+    try:
+        library_blocks(folds, math.prod(lengths), cupy.cuda.runtime.getDevice())
+    except NeverFits:
+        return True
+    except (DoesNotFit, cupy.cuda.runtime.CUDARuntimeError):
+        pass  # where a stream captures, or there is no device, the kernel finds it out
+    return False
 
 
 def _is_as_planned() -> bool:

@@ -330,6 +330,38 @@ def test_what_is_declined_is_remembered(host: Host, monkeypatch: pytest.MonkeyPa
     assert counts["launch"] == 5  # the product, and two for each of CuPy's own
 
 
+def test_what_would_be_declined_is_not_planned(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where how many are folded is known to the graph."""
+    from ufuse.backends.cupy import folding  # noqa: PLC0415  only where CuPy is
+
+    cp = host.cupy
+    asked: list[int] = []
+    original = folding.TotalKernel._launch
+
+    def noted(self: Any, arrays: list[Any], device: int, packs: bool) -> Any:
+        asked.append(device)
+        return original(self, arrays, device, packs)
+
+    monkeypatch.setattr(folding.TotalKernel, "_launch", noted)
+    many = 30_000_000 if isinstance(host, RealDevice) else 400_000
+
+    def long(k: float) -> Any:
+        y = cp.full(many, 0.1, "f") * k
+        return y.sum(), y.max(), y
+
+    def short(k: float) -> Any:
+        y = cp.full(70_000, 0.1, "f") * k
+        return y.sum(), y.max(), y
+
+    for function, count in ((long, 0), (short, 1)):
+        compiled = ufuse.compile(function)
+        for k in (1.5, -2.5, 3.5):
+            assert all(map(same, compiled(k), function(k)))
+        assert not compiled.stats.eager_calls
+        assert not compiled.breaks
+        assert len(asked) == count or isinstance(host, RealDevice)
+
+
 def test_written_memory_may_begin_anywhere(host: Host) -> None:
     """What a store has left is folded by CuPy itself: CUB reads neighbours at once by the address of that memory."""
     cp = host.cupy
