@@ -247,6 +247,14 @@ def _converted(reader: Reader, item: Item, dtype: object) -> Value:
     return conversions.as_element(reader.out, conversions.number(reader.out, item), type_)
 
 
+def doubt_missing(reader: Reader, item: Item) -> None:
+    """Leave it to plain Python where there is no such row or item: it is looked at no further, so nobody finds out."""
+    if isinstance(item, Array):
+        doubt_no_row(reader, item)
+    else:
+        object_lists.doubt_missing(reader, item)
+
+
 def doubt_no_row(reader: Reader, array: Array) -> None:
     """Leave it to plain Python where there is no such part of an array: who takes an element of it finds out."""
     out = reader.out

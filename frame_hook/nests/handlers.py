@@ -90,12 +90,10 @@ def _nothing(_: Reader, __: int) -> None:
 @reads("POP_TOP POP_ITER")
 def _pop(reader: Reader, _: int) -> None:
     item = reader.stack.pop()
-    if isinstance(item, Array):
-        elements.doubt_no_row(reader, item)
-    elif isinstance(item, Lazy):
+    if isinstance(item, Lazy):
         elementwise.computed(reader, item)
     else:
-        object_lists.doubt_missing(reader, item)
+        elements.doubt_missing(reader, item)
 
 
 @reads("PUSH_NULL")
@@ -262,6 +260,8 @@ def _store_subscr(reader: Reader, _: int) -> None:
 def _build_tuple(reader: Reader, count: int) -> None:
     items = tuple(reader.stack[len(reader.stack) - count :])
     del reader.stack[len(reader.stack) - count :]
+    for item in items:  # of a tuple no more than its length may be asked
+        elements.doubt_missing(reader, item)
     reader.stack.append(Items(items))
 
 
@@ -595,6 +595,8 @@ def _is_op(reader: Reader, is_inverted: int) -> None:
     if (same := object_lists.is_same(reader, *pair)) is not None:
         _push_truth(reader, same, is_inverted=bool(is_inverted))
         return
+    for one in pair:
+        elements.doubt_missing(reader, one)
     nones = [isinstance(one, Known) and one.value is None for one in pair]
     functions = [one.value for one in pair if isinstance(one, Known) and callable(one.value)]
     if len(functions) == len(pair):

@@ -378,6 +378,9 @@ class Outside:
             NotNativeError: no nest can use it.
 
         """
+        if isinstance(symbol, Unread) and type(symbol.value) in (np.ndarray, str):
+            # whatever it holds: a loop may ask nothing but whether it is None
+            self.trace.guards.check("TYPE", symbol.source, type(symbol.value))
         if isinstance(symbol, Unread) and type(symbol.value) is np.ndarray:
             return Array(self.array(symbol.source, symbol.value))
         if isinstance(symbol, Unread) and type(symbol.value) is list:

@@ -25,6 +25,7 @@ from ufuse.frame_hook.nests import (
     conversions,
     dispatch,
     either,
+    elements,
     elementwise,
     fields,
     finishing,
@@ -624,21 +625,21 @@ class Reader(Holders):
         if len(targets) == 1:
             self.jump(targets[0])
             return
-        item = self.stack.pop()
+        item = given = self.stack.pop()
         if "NONE" in name:
-            object_lists.doubt_missing(self, item)
+            elements.doubt_missing(self, item)
         else:
             item = lists.truth(self, item)
         known = _known_jump(name, item)
         if known is not None:
             if known and "OR_POP" in name:
-                self.stack.append(item)
+                self.stack.append(given)
             self.jump(targets[known])
             return
         condition = conversions.truth(self.out, item)
         after = self.target(targets[0])
         if "OR_POP" in name:
-            self.stack.append(item)
+            self.stack.append(given)
         jumped = self.target(targets[1])
         if "OR_POP" in name:
             self.stack.pop()

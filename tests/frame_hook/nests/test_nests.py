@@ -11,6 +11,7 @@ import math
 import signal
 import sys
 import time
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -553,6 +554,78 @@ def test_no_whole_call_is_made_while_a_builtin_is_replaced(monkeypatch: pytest.M
             results = [(compiled(N), summed(N)) for _ in range(4)]
         assert all(one == other for one, other in results), results
     assert compiled.__ufuse_cache__.whole_call is not None
+
+
+@pytest.mark.parametrize("place", ["options.value", "options.inner.value", "VALUE"])
+@pytest.mark.parametrize(
+    "values",
+    [("text", None), ("text", [1.0, 2], None), (np.ones(3), None), ([1.0], None, "text", None)],
+    ids=str,
+)
+def test_what_is_only_asked_for_none_is_guarded(place: str, values: tuple[Any, ...]) -> None:
+    """A loop that takes nothing else from a text or an array is not run for None."""
+    space: dict[str, Any] = {}
+    exec(
+        f"def counted(options, n):\n    total = 0\n    for _ in range(n):\n        if {place} is None:\n"
+        f"            total += 1\n        total += ({place} is not None) * 2\n    return total\n",
+        space,
+    )
+    compiled = ufuse.compile(space["counted"])
+    for value in values:
+        space["VALUE"] = value
+        options = types.SimpleNamespace(value=value, inner=types.SimpleNamespace(value=value))
+        for _ in range(3):
+            assert compiled(options, N) == (N if value is None else 2 * N)
+    assert (
+        place == "VALUE" or loops_of(compiled)[0].turns
+    )  # a text that is a global has no native loop
+
+
+def defaulted(value, n):
+    total = 0.0
+    for i in range(n):
+        total += i // (value or 1) + i * (value and 2)
+    return total
+
+
+@pytest.mark.parametrize(
+    "values", [("", "a"), ({}, {1: 2}), ([], [1.0]), ((), (1,)), (0, 3, None)], ids=str
+)
+def test_or_gives_its_operand(values: tuple[Any, ...]) -> None:
+    """Not whether that is true, whatever the loop has met before."""
+    compiled = ufuse.compile(defaulted)
+    for value in values:
+        for _ in range(3):
+            results = []
+            for function in (defaulted, compiled):
+                try:
+                    results.append(repr(function(value, N)))
+                except TypeError as error:
+                    results.append(str(error))
+            assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "x[i] is None", "x[i] is not None", "len((x[i], 1))", "(x[i], 1)[1]", "1 if (x[i],) else 2", "table[i] is None",
+        "len((table[i], 1))", "pairs[i] is None", "len((pairs[i], 1))", "x[i, 0] is None", "table[i][1] is None",
+    ],
+)  # fmt: skip
+def test_rows_that_are_not_there_are_missed(expression: str) -> None:
+    """An index out of range is an error, also where nothing of the row is used but that it is one."""
+    space: dict[str, Any] = {}
+    exec(
+        f"def asked(x, table, pairs):\n    total = 0.0\n    for i in range(3000):\n        found = {expression}\n"
+        "        total += i\n    return total\n",
+        space,
+    )
+    x, table, pairs = np.ones((2000, 2)), [[1.0, 2.0] for _ in range(2000)], [(1.0, 2.0)] * 2000
+    compiled = ufuse.compile(space["asked"])
+    for function in (space["asked"], compiled, compiled, compiled):
+        with pytest.raises(IndexError):
+            function(x, table, pairs)
+    assert loops_of(compiled)[0].turns
 
 
 def smallest_of_three(a):
