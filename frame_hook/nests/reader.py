@@ -37,6 +37,7 @@ from ufuse.frame_hook.nests import (
     lists,
     made_dicts,
     object_lists,
+    refusals,
     rolls,
     unrolling,
     views,
@@ -584,7 +585,7 @@ class Reader(Holders):
                 raise NotNativeError("it stands in a try or with")
             handler = HANDLERS.get(name)
             if handler is None:
-                raise NotNativeError(f"{name} is not compiled yet")
+                raise NotNativeError(refusals.why_not_instruction(name))
             stack, keywords, frame = list(self.stack), self.keywords, self.frame
             try:
                 handler(self, instruction.arg or 0)

@@ -466,6 +466,6 @@ def test_parts_that_cannot_be(parts: Any, error: str) -> None:
     _tiles.Nest(4096, None, slots, (), 0, (), 0, ((0, 0, 1, 0),))
     with pytest.raises((ValueError, TypeError), match=error):
         _tiles.Nest(4096, None, slots, (), 0, (), 0, parts)
-    for other, exits in ((("grown", False, False, ((0, "float", False),)), 0), (("range",), 1)):
+    for other, exits in ((("grown", False, False, 0, ((0, "float", False),)), 0), (("range",), 1)):
         with pytest.raises(ValueError, match="not independent"):
             _tiles.Nest(4096, None, (*slots, other), (("d", 1),), 0, (), exits, ((0, 0, 1, 0),))

@@ -134,13 +134,13 @@ COLUMN = (0, "float", False)
 @pytest.mark.parametrize(
     "slot",
     [
-        ("grown", False, False, ()),
-        ("grown", False, False, (COLUMN, (3, "float32", False))),
-        ("grown", True, True, (COLUMN,)),
-        ("grown", False, False, ((7, "float", False),)),
-        ("grown", False, False, ((0, "int8", True),)),
-        ("grown", False, False, ((0, "complex", False),)),
-        ("grown", True, False, (COLUMN,) * 9),
+        ("grown", False, False, 0, ()),
+        ("grown", False, False, 0, (COLUMN, (3, "float32", False))),
+        ("grown", True, True, 0, (COLUMN,)),
+        ("grown", False, False, 0, ((7, "float", False),)),
+        ("grown", False, False, 0, ((0, "int8", True),)),
+        ("grown", False, False, 0, ((0, "complex", False),)),
+        ("grown", True, False, 0, (COLUMN,) * 9),
         ("list", "float", False, 0, True),
     ],
 )

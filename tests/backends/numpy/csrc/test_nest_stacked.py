@@ -20,7 +20,7 @@ from ufuse.graph.semantics.check_nest import check_nest
 
 pytestmark = pytest.mark.any_python
 
-LIST: tuple[Any, ...] = ("objects", True, (), ("mate",))
+LIST: tuple[Any, ...] = ("objects", True, (), ("mate",), 0)
 ARRAYS: tuple[Any, ...] = ("arrays", "d", 2, 0, True, "pos", -1)
 RANGE = ("range",)
 
@@ -29,7 +29,7 @@ RANGE = ("range",)
     "slots",
     [
         (ARRAYS,),
-        (("objects", False, (), ()), ARRAYS),
+        (("objects", False, (), (), 0), ARRAYS),
         (LIST, (*ARRAYS[:2], 1, *ARRAYS[3:])),
         (LIST, (*ARRAYS[:2], 7, *ARRAYS[3:])),
         (LIST, (*ARRAYS[:1], "O", *ARRAYS[2:])),
