@@ -286,9 +286,8 @@ def _norm(
     trace = interpreter.trace
     if not isinstance(x, Array) or x.type.dtype.char not in "fd":
         raise _OtherError
-    if (
-        axis is None and ord is None and keepdims is None
-    ):  # it cannot fail, so it may stand behind a write
+    if axis is None and ord is None and keepdims is None:
+        # it cannot fail, so it may stand behind a write
         return arrays.call_whole(trace, "numpy.linalg.norm", (_floats(x),), {})
     place = _known(axis, None, int)
     if place is None or not -x.type.ndim <= place < x.type.ndim:

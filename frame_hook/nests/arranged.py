@@ -112,29 +112,30 @@ def count_nonzero(reader: Reader, item: Item) -> Number:
 
 def ordered(reader: Reader, item: Item, axis: Item | None = None) -> Array:
     """`np.sort` of a vector of numbers: where zeros or NaN are among floats only one order gives NumPy's bits."""
-    _refuse_other_axes(axis)
-    one = reductions.row(reader, item)
-    if one.dtype.char not in "dlfi":
-        raise NotNativeError(f"sorting {one.dtype} is not compiled yet")
-    found = elementwise.computed(reader, elementwise.copied(reader, one))
-    assert isinstance(found, Array)
+    found, _ = _to_be_sorted(reader, item, axis)
     _sort(reader, found)
     return found
 
 
 def order(reader: Reader, item: Item, axis: Item | None = None) -> Array:
     """`np.argsort` of a vector of numbers."""
-    _refuse_other_axes(axis)
-    one = reductions.row(reader, item)
-    if one.dtype.char not in "dlfi":
-        raise NotNativeError(f"sorting {one.dtype} is not compiled yet")
-    numbers = elementwise.computed(reader, elementwise.copied(reader, one))
-    assert isinstance(numbers, Array)
+    numbers, one = _to_be_sorted(reader, item, axis)
     fresh = elementwise.allocated(reader, WHOLE, one.lengths)
     parts = (View(reader.array(each.holder), VECTOR) for each in (numbers, fresh))
     zero = reader.out.constant(I64, 0)
     reader.out.write("argsort", one.lengths[0].value, zero, zero, attributes=tuple(parts))
     return fresh
+
+
+def _to_be_sorted(reader: Reader, item: Item, axis: Item | None) -> tuple[Array, Part]:
+    """A copy of a vector of numbers, and the vector."""
+    _refuse_other_axes(axis)
+    one = reductions.row(reader, item)
+    if one.dtype.char not in "dlfi":
+        raise NotNativeError(f"sorting {one.dtype} is not compiled yet")
+    found = elementwise.computed(reader, elementwise.copied(reader, one))
+    assert isinstance(found, Array)
+    return found, one
 
 
 def _sort(reader: Reader, item: Array) -> None:

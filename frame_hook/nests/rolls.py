@@ -78,6 +78,9 @@ def store(reader: Reader, target: Part, value: Lazy) -> None:
     is_apart = not isinstance(target.holder, ArrayKind) and all(
         one.of.holder != target.holder for one in found
     )
+    is_apart &= all(
+        isinstance(one, Converted) or len(one.lengths) <= len(target.axes) for one in leaves
+    )
     if not is_apart or _depends_on_strides(value) or prod(len(c) + 1 for c in cuts) > MOST_REGIONS:
         copies: dict[Leaf, Leaf] = {one: _copied(reader, one) for one in found}
         elementwise.emit(reader, target, _replaced(value, copies))

@@ -290,11 +290,10 @@ def test_what_kernels_decline_is_compiled_otherwise(host: Host) -> None:
     assert "ufuse_plus" in compiled.graphs[0].source("cupy")
 
 
-def test_what_is_declined_is_remembered(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By shapes and alignment: kernels are asked once, and nothing is launched in vain from then on."""
+def totals_asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The devices on which kernels of totals are asked to run, from now on."""
     from ufuse.backends.cupy import folding  # noqa: PLC0415  only where CuPy is
 
-    cp = host.cupy
     asked: list[int] = []
     original = folding.TotalKernel._launch
 
@@ -303,6 +302,12 @@ def test_what_is_declined_is_remembered(host: Host, monkeypatch: pytest.MonkeyPa
         return original(self, arrays, device, packs)
 
     monkeypatch.setattr(folding.TotalKernel, "_launch", noted)
+    return asked
+
+
+def test_what_is_declined_is_remembered(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By shapes and alignment: kernels are asked once, and nothing is launched in vain from then on."""
+    cp, asked = host.cupy, totals_asked(monkeypatch)
 
     def both(x: Any) -> Any:
         y = x * 2
@@ -332,17 +337,7 @@ def test_what_is_declined_is_remembered(host: Host, monkeypatch: pytest.MonkeyPa
 
 def test_what_would_be_declined_is_not_planned(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where how many are folded is known to the graph."""
-    from ufuse.backends.cupy import folding  # noqa: PLC0415  only where CuPy is
-
-    cp = host.cupy
-    asked: list[int] = []
-    original = folding.TotalKernel._launch
-
-    def noted(self: Any, arrays: list[Any], device: int, packs: bool) -> Any:
-        asked.append(device)
-        return original(self, arrays, device, packs)
-
-    monkeypatch.setattr(folding.TotalKernel, "_launch", noted)
+    cp, asked = host.cupy, totals_asked(monkeypatch)
     many = 30_000_000 if isinstance(host, RealDevice) else 400_000
 
     def long(k: float) -> Any:

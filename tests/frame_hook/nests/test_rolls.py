@@ -76,7 +76,18 @@ def kept(u, turns):
     return a, b, c, c.base is None, u
 
 
-@pytest.mark.parametrize("program", [diffusion, in_place, vectors, mixed, whole_numbers, kept])
+def more_axes(u, turns):
+    x, y = u[0].copy(), np.zeros(u.shape[1])
+    for i in range(turns):
+        t = x * 0.5
+        t[:] = np.roll(x[None], i, 1) + u[:1]
+        y += t
+    return y, t
+
+
+@pytest.mark.parametrize(
+    "program", [more_axes, diffusion, in_place, vectors, mixed, whole_numbers, kept]
+)
 @pytest.mark.parametrize("shape", [(3, 3), (31, 17)])
 def test_bits(program, shape) -> None:
     """Of plain arrays, of views and of odd numbers, more and less than the shifts long."""

@@ -358,9 +358,10 @@ folds(const Small *self, char *to, npy_intp step, char *from, npy_intp itemsize,
 
 /* Fold each column into a result (axis 0) or each row. */
 static bool
-folds_each(const Small *self, char *from, npy_intp rows, npy_intp columns, char *to)
+folds_each(const Small *self, char *from, npy_intp itemsize, npy_intp rows, npy_intp columns,
+           char *to)
 {
-    npy_intp itemsize = (npy_intp)item_size(self->loop->types[2]), begun = !self->has_start;
+    npy_intp begun = !self->has_start;
     npy_intp next = self->axis == 0 ? itemsize : columns * itemsize; /* a result's first element */
     for (npy_intp i = 0; i < (self->axis == 0 ? columns : rows); i++) {
         memcpy(to + i * itemsize, self->has_start ? self->start : from + i * next,
@@ -383,10 +384,10 @@ folds_each(const Small *self, char *from, npy_intp rows, npy_intp columns, char 
 
 /* The same of few columns or of short rows. */
 static bool
-folds_short(const Small *self, const char *from, npy_intp rows, npy_intp columns, char *to)
+folds_short(const Small *self, const char *from, npy_intp itemsize, npy_intp rows, npy_intp columns,
+            char *to)
 {
     const Loop *loop = self->loop;
-    npy_intp itemsize = (npy_intp)item_size(loop->types[2]);
     PyThreadState *thread = rows * columns > MOST_ELEMENTS ? PyEval_SaveThread() : NULL;
     bool is_sure = self->axis == 0 ? loop->column_fold(from, columns, rows, to)
                                    : loop->short_fold(from, columns * itemsize, itemsize, columns,
@@ -430,10 +431,11 @@ along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *n
     if (made == NULL) {
         return NULL;
     }
+    npy_intp itemsize = PyArray_ITEMSIZE(array);
     char *from = PyArray_BYTES(array), *to = PyArray_BYTES(made);
     status_clear();
-    bool is_done = is_short ? folds_short(self, from, rows, columns, to)
-                            : folds_each(self, from, rows, columns, to);
+    bool is_done = is_short ? folds_short(self, from, itemsize, rows, columns, to)
+                            : folds_each(self, from, itemsize, rows, columns, to);
     if (!is_certain(self, is_done)) {
         Py_DECREF(made);
         return numpys_own(self, arguments, 1);
