@@ -30,6 +30,8 @@ _Flags: TypeAlias = tuple[tuple[int, int], ...]
 class Loop:
     @property
     def raises(self) -> bool: ...
+    @property
+    def is_quick(self) -> bool: ...
 
 def numpy_loop(
     ufunc: np.ufunc, dtypes: tuple[_DType, ...], depends_on_strides: bool = False, /

@@ -73,7 +73,7 @@ class Promotion:
 # fmt: off
 COSTS = {
     "exp": 0.8, "log": 0.8, "tanh": 1.0, "power": 1.5, "sin": 8.0, "cos": 8.0, "hypot": 4.0,
-    "floor_divide": 6.0, "remainder": 6.0, "fmod": 6.0, "divide": 0.6, "sqrt": 0.6,
+    "floor_divide": 1.5, "remainder": 1.0, "fmod": 1.0, "divide": 0.6, "sqrt": 0.6,
     "arctan2": 8.0, "arcsin": 4.0, "arccos": 4.0, "arctan": 4.0, "sinh": 4.0, "cosh": 4.0, "tan": 4.0,
     "exp2": 0.8, "expm1": 4.0, "log2": 0.8, "log10": 0.8, "log1p": 4.0, "cbrt": 4.0,
 }

@@ -163,6 +163,7 @@ numpy_loop(PyObject *module, PyObject *arguments)
     if (count == 3 && n_inputs == 2) {
         loop->fold = fold_of(text, loop->types);
         set_short_folds(loop);
+        set_quick(loop);
         note_fickleness(loop);
     }
 done:
@@ -317,7 +318,15 @@ loop_raises(Loop *self, void *unused)
     return PyBool_FromLong(self->raises);
 }
 
+static PyObject *
+loop_is_quick(Loop *self, void *unused)
+{
+    return PyBool_FromLong(self->quick != NULL);
+}
+
 static PyGetSetDef loop_attributes[] = {
+    {"is_quick", (getter)loop_is_quick, NULL,
+     PyDoc_STR("Whether ordinary numbers are not left to NumPy's loop.")},
     {"raises", (getter)loop_raises, NULL, PyDoc_STR("Whether it may raise floating-point flags.")},
     {NULL},
 };

@@ -22,7 +22,15 @@ typedef bool ShortFold(const char *from, npy_intp row_step, npy_intp step, npy_i
 /* The same of fewer columns than SHORT_FOLD of an array in C order. */
 typedef bool ColumnFold(const char *from, npy_intp columns, npy_intp rows, char *to);
 
-typedef struct {
+/* Computes some elements that lie beside one another; false: one of them is not ordinary, and `to`
+ * is unspecified. Raises no flag but `inexact`. */
+typedef bool OrdinaryBlock(const char *a, const char *b, char *to, npy_intp count);
+
+/* Does what the loop does, as that is called, in less time. */
+typedef struct Loop Loop;
+typedef int QuickLoop(const Loop *loop, char **data, npy_intp count, const npy_intp *steps);
+
+struct Loop {
     PyObject_HEAD
     PyArrayMethod_StridedLoop *strided; /* NumPy's; or else `function` */
     PyArrayMethod_Context *context;
@@ -45,8 +53,11 @@ typedef struct {
     /* Or NULL; a sum begins with zero, others with their first element. */
     ShortFold *short_fold;
     ColumnFold *column_fold;
+    QuickLoop *quick; /* or NULL */
+    OrdinaryBlock *block;
+    npy_intp itemsize;        /* of all operands, where there is one of these two */
     int types[MAX_ARGUMENTS]; /* type numbers; not known for native loops */
-} Loop;
+};
 
 extern PyTypeObject *loop_type;
 int loops_begin(PyObject *module);
@@ -62,6 +73,9 @@ void set_short_folds(Loop *loop);
 int short_fold(const Loop *loop, const char *from, npy_intp row_step, npy_intp step, npy_intp count,
                npy_intp rows, char *to, npy_intp to_step);
 
+/* quick.c */
+void set_quick(Loop *loop);
+
 /* casts.c: NULL where there is no such loop. */
 LoopFunction *cast_function(int from, int to);
 LoopFunction *where_function(npy_intp itemsize);
@@ -71,6 +85,9 @@ LoopFunction *copy_function(npy_intp itemsize);
 static inline int
 loop_call(const Loop *loop, char **data, npy_intp count, const npy_intp *steps)
 {
+    if (loop->quick != NULL) {
+        return loop->quick(loop, data, count, steps);
+    }
     if (loop->strided != NULL) {
         return loop->strided(loop->context, data, &count, steps, loop->auxdata);
     }

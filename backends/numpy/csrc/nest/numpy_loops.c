@@ -18,7 +18,8 @@ int
 nest_loop_over(const Loop *loop, char **data, const npy_intp *lengths, const npy_intp *steps)
 {
     Status before = status_keep();
-    int result = loop->strided != NULL
+    int result = loop->quick != NULL ? loop->quick(loop, data, lengths[0], steps)
+                 : loop->strided != NULL
                      ? loop->strided(loop->context, data, lengths, steps, loop->auxdata)
                      : loop->function(data, lengths, steps, NULL);
     if (loop->raises) {

@@ -1,0 +1,49 @@
+/* Loops of NumPy's that take many times as long as they need, done here for ordinary numbers. */
+#ifndef UFUSE_QUICK_H
+#define UFUSE_QUICK_H
+
+#include "loops/loops.h"
+
+/* How many elements are done at once; and what a count is rounded up to: vectors are that long. */
+enum { QUICK_BLOCK = 128, QUICK_VECTOR = 16 };
+
+/* What the processor can do decides which code there is; an empty FUSED: none. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#    define QUICK_WIDE __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")))
+#    define QUICK_NARROW __attribute__((target("avx2,fma")))
+#    define QUICK_HAS_WIDE                                                                         \
+        (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&               \
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+#    define QUICK_HAS_NARROW (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#else
+#    define QUICK_WIDE
+#    define QUICK_NARROW
+#    define QUICK_HAS_WIDE 0
+#    if defined(__aarch64__)
+#        define QUICK_HAS_NARROW 1
+#    else
+#        define QUICK_HAS_NARROW 0
+#    endif
+#endif
+
+/* remainders.c: NULL where there is none. */
+OrdinaryBlock *remainder_block(const char *name, int type);
+
+/* powers.c: NULL where the loop is not known. */
+QuickLoop *quick_power(const Loop *loop);
+
+/* How what is written lies to the operands: on one of them, element on element, or across one. */
+typedef enum { LIES_APART, LIES_ON_OPERAND, LIES_ACROSS } Overlap;
+Overlap overlap_of(char **data, npy_intp count, const npy_intp *steps, npy_intp itemsize);
+
+/* Store a number as one of a type, if it can be one. */
+bool store_number(int type, double number, char *to);
+
+static inline int
+numpys_loop(const Loop *loop, char *a, char *b, char *to, npy_intp count, const npy_intp *steps)
+{
+    char *data[3] = {a, b, to};
+    return loop->strided(loop->context, data, &count, steps, loop->auxdata);
+}
+
+#endif
