@@ -43,6 +43,11 @@ NUMBERS = (
     *KINDS,
     "complex",
 )  # all that a slot's number may be; a complex one lies in two variables
+# What a `call` computes as C's `pow` does with these exponents.
+KNOWN_POWERS = {
+    "square": 2.0, "cube": 3.0, "fourth": 4.0, "root": 0.5, "root_cubed": 1.5, "inverse": -1.0, "inverse_square": -2.0,
+    "inverse_cube": -3.0, "inverse_root": -0.5, "inverse_root_cubed": -1.5,
+}  # fmt: skip
 PARTS = ("real", "imag")  # of a complex number, each an f64
 COMPLEX = np.dtype(complex)
 # The type in which an element of an array of a dtype is loaded and stored.
@@ -212,7 +217,8 @@ class Instruction:
     """One step. Beside the ops of SIGNATURES there are some more.
 
     `const` (attribute: the number), `get` and `set` (attribute: a variable's name), `select` (condition, then, else),
-    `call` (attribute: the name of a function of C's mathematics library, on one or two f64 or f32; `python.` and the
+    `call` (attribute: the name of a function of C's mathematics library, on one or two f64 or f32; one of KNOWN_POWERS,
+    of f64; `python.` and the
     name of one of `math`, of f64, a doubt where that is not finite; or `numpy.` and the
     name of an elementwise function, for one element of f64), `load` and `store` (attribute: the number of an array;
     inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored; of a complex element

@@ -43,11 +43,12 @@ from ufuse.frame_hook.nests.values import (
     Number,
     NumberKind,
 )
-from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, U64, Value
+from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, KNOWN_POWERS, U64, Value
 
 POWERS = (-1, 2)  # of which run-time ints are exponents
 LARGEST_SHIFT = 62
 LARGEST_EXPONENT = 8  # of powers of integers
+NAMES_OF_POWERS = {exponent: name for name, exponent in KNOWN_POWERS.items()}
 
 
 FLOAT_OPS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
@@ -77,9 +78,7 @@ def binary(code: Code, operator: str, left: Item, right: Item) -> Number:
             return _whole_power(code, one, right, kind)
         if one.type == other.type == INT and isinstance(left, Known) and left.value in POWERS:
             return _power_of_known(code, left.value, other)
-        return _power(
-            code, one, other, kind, is_square=isinstance(right, Known) and right.value == 2
-        )
+        return _power(code, one, other, kind, right.value if isinstance(right, Known) else None)
     if kind.is_whole and operator == "/":
         kind = NP_FLOAT if numpy else FLOAT
     if kind.is_whole:
@@ -187,15 +186,16 @@ def _power_of_known(code: Code, base: int, exponent: Number) -> Number:
     return Number(INT, code.op("select", I64, is_odd, code.constant(I64, -1), one))
 
 
-def _power(code: Code, one: Number, other: Number, kind: NumberKind, *, is_square: bool) -> Number:
+def _power(code: Code, one: Number, other: Number, kind: NumberKind, known: Any) -> Number:
+    """`one` to the power of `other`, which is `known` or not."""
     if not one.type.is_real and not (one.type == INT and other.type == FLOAT):
         raise NotNativeError("powers of integers are not compiled yet")
     if other.type.is_whole and other.type.numpy and not one.type.numpy:
         raise NotNativeError("a Python float to the power of NumPy's integer is np.power's")
     name = "powf" if TYPES[kind.kind] == F32 else "pow"
     base = converted(code, one, kind)
-    if name == "pow" and is_square:
-        return Number(kind, code.call("square", base))
+    if name == "pow" and known in NAMES_OF_POWERS:
+        return Number(kind, code.call(NAMES_OF_POWERS[known], base))
     return Number(kind, code.call(name, base, converted(code, other, kind)))
 
 

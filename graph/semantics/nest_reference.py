@@ -26,6 +26,7 @@ from ufuse.graph.nest import (
     I64,
     INTEGERS,
     KINDS,
+    KNOWN_POWERS,
     MAP_AXES,
     MARKS,
     OBJECTS,
@@ -866,8 +867,8 @@ def _called(name: str, inputs: Sequence[Any]) -> Any:
         return float(numpy_function(name)(*map(np.float64, inputs)))
     if name.startswith("python."):
         return _of_python(name.removeprefix("python."), inputs)
-    if name == "square":  # as C's `pow` rounds it
-        return _called("pow", (*inputs, 2.0))
+    if name in KNOWN_POWERS:  # as C's `pow` rounds them
+        return _called("pow", (*inputs, KNOWN_POWERS[name]))
     function = getattr(ctypes.CDLL("libm.so.6"), name)
     is_single = isinstance(inputs[0], np.float32)
     function.restype = ctypes.c_float if is_single else ctypes.c_double

@@ -16,6 +16,7 @@ from ufuse.graph.nest import (
     I64,
     INTEGERS,
     KINDS,
+    KNOWN_POWERS,
     REALS,
     SIGNATURES,
     TURNS,
@@ -66,7 +67,7 @@ WHOLES = (0, 1, -1, 2, 3, -3, 7, 8, 64, 63, LOWEST, -LOWEST - 1, 1 << 32, 1 << 6
 FUNCTIONS = (
     ("sin", 1),
     ("exp", 1),
-    ("square", 1),
+    *((name, 1) for name in KNOWN_POWERS),
     ("log", 1),
     ("atan2", 2),
     ("pow", 2),

@@ -11,7 +11,7 @@ from ufuse.backends.numpy.llvm.nest_body import (
     literal,
     result_type,
 )
-from ufuse.backends.numpy.llvm.nest_calls import emit_function, emit_numpy, emit_square
+from ufuse.backends.numpy.llvm.nest_calls import emit_function, emit_numpy
 from ufuse.backends.numpy.llvm.nest_draws import emit_draw, emit_draws
 from ufuse.backends.numpy.llvm.nest_folds import (
     emit_argsort,
@@ -28,6 +28,7 @@ from ufuse.backends.numpy.llvm.nest_folds import (
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
 from ufuse.backends.numpy.llvm.nest_lists import emit_append, emit_enter, emit_find, emit_trim
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
+from ufuse.backends.numpy.llvm.nest_powers import emit_power
 from ufuse.backends.numpy.llvm.nest_share import emit_share
 from ufuse.graph.nest import (
     F32,
@@ -35,6 +36,7 @@ from ufuse.graph.nest import (
     I1,
     I64,
     INTEGERS,
+    KNOWN_POWERS,
     REALS,
     U32,
     U64,
@@ -417,8 +419,8 @@ def _symbol(name: str) -> str:
 
 def _call(body: Body, one: Instruction) -> str:
     (name,) = one.attributes
-    if name == "square":
-        return emit_square(body, one)
+    if name in KNOWN_POWERS:
+        return emit_power(body, one)
     for value in one.inputs:
         body.settle(value)
     if name.startswith("numpy."):

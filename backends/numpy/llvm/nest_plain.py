@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ufuse.graph.nest import REALS, Block, Instruction, Value
+from ufuse.graph.nest import KNOWN_POWERS, REALS, Block, Instruction, Value
 
 ROUNDING = {
     "add",
@@ -34,9 +34,9 @@ def is_plain(one: Instruction) -> bool:
     return one.op in ROUNDING and one.inputs[0].type in REALS
 
 
-def _is_square(one: Instruction) -> bool:
+def _is_growing_power(one: Instruction) -> bool:
     """Whether it is in doubt at once where its operand is not finite."""
-    return one.op == "call" and one.attributes == ("square",)
+    return one.op == "call" and KNOWN_POWERS.get(one.attributes[0], -1.0) > 0
 
 
 def consumed(block: Block) -> set[Value]:
@@ -46,7 +46,7 @@ def consumed(block: Block) -> set[Value]:
         if (
             is_plain(one)
             or one.op == "to_i64"
-            or _is_square(one)
+            or _is_growing_power(one)
             or (one.op in SIGNS and one.result in found)
         ):
             found.update(one.inputs)
