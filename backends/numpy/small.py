@@ -64,6 +64,8 @@ TOTALS = {
     "minimum": "fdbBhHiIlLqQ",
 }
 
+WINDOWED = {"add", "maximum", "minimum"}  # of which rows of a few elements are folded side by side
+
 
 def function_of(node: Node) -> Function | None:
     """What gives NumPy's result of a call in less time where its arrays are small; None: there is no such function."""
@@ -114,7 +116,7 @@ def _loop(ufunc: np.ufunc, dtype: np.dtype) -> Any:
 
 
 def total(node: Node, given: tuple[Any, ...]) -> Function | None:
-    """A reduction of an array in C order, of all elements, along the first axes or along the last one.
+    """A reduction of an array in C order, of all elements, along the first axes or the last one, or of windows.
 
     `given` are the other arguments of `reduce`.
     """
@@ -137,6 +139,8 @@ def total(node: Node, given: tuple[Any, ...]) -> Function | None:
     kept, keeps = source.ndim - len(axes), type_.ndim == source.ndim
     if axes == set(range(len(axes))):
         return total_of(ufunc, source.dtype, given, keeps, 0, kept)
+    if axes == {source.ndim - 3, source.ndim - 1} and ufunc.__name__ in WINDOWED:
+        return total_of(ufunc, source.dtype, given, keeps, 2, kept)
     return total_of(ufunc, source.dtype, given, keeps, 1, kept) if axes == {kept} else None
 
 
@@ -150,7 +154,7 @@ def total_of(
 ) -> Function | None:
     """C's function for arrays of one dtype; `is_array`: folded axes stay, with one element.
 
-    `axis` is 0 for the first axes, of which `kept` stay behind, and 1 for the last.
+    `axis` is 0 for the first axes, of which `kept` stay behind, 1 for the last, 2 for that and the last but two.
     """
     loop = _loop(ufunc, dtype)
     if loop is None:

@@ -310,7 +310,7 @@ def test_they_take_what_they_are_for() -> None:
     with pytest.raises(ValueError, match="begins with the bytes"):
         _tiles.small_total(numpys, np.add.reduce, (None,), b"x" * 99, False, -1, 0)
     with pytest.raises(ValueError, match="neither the first axes nor the last"):
-        _tiles.small_total(numpys, np.add.reduce, (None,), None, False, 2, 1)
+        _tiles.small_total(numpys, np.add.reduce, (None,), None, False, 3, 1)
 
 
 def kalman(x: Any, p: Any, f: Any, h: Any) -> Any:

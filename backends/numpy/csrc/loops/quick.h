@@ -32,6 +32,11 @@ OrdinaryBlock *remainder_block(const char *name, int type);
 /* powers.c: NULL where the loop is not known. */
 QuickLoop *quick_power(const Loop *loop);
 
+/* extremes.c: of rows beside one another; 1: done, and no result is zero; 0: one is; -1: not done.
+ */
+int extremes_of_rows(bool is_greatest, int type, const char *from, npy_intp count, npy_intp rows,
+                     char *to);
+
 /* How what is written lies to the operands: on one of them, element on element, or across one. */
 typedef enum { LIES_APART, LIES_ON_OPERAND, LIES_ACROSS } Overlap;
 Overlap overlap_of(char **data, npy_intp count, const npy_intp *steps, npy_intp itemsize);

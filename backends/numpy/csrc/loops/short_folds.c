@@ -7,7 +7,7 @@
  * 2. Largest and least numbers do not depend on the order, unless they are NaN or zero: then the
  *    loop is called. Comparisons are quiet, as NumPy's are.
  */
-#include "loops/loops.h"
+#include "loops/quick.h"
 
 /* `NEXT` is of `all` so far and `one` element, `SURE` of `all`; `START` may be the `first` element,
  * from which on the row is folded then. */
@@ -99,14 +99,27 @@ DEFINE(add_float, float, 0, 0, all + one, all == all)
 DEFINE(add_int64, uint64_t, 0, 0, all + one, true)
 DEFINE(add_int32, uint32_t, 0, 0, all + one, true)
 
+/* Extremes of floating-point numbers, which are compared side by side where rows are short. */
+#define DEFINE_FLOATS(NAME, NUMBER, NEXT, IS_GREATEST, TYPE)                                       \
+    DEFINE(NAME##_one_by_one, NUMBER, 1, first, NEXT, all == all && all != 0)                      \
+    static bool NAME(const char *from, npy_intp row_step, npy_intp step, npy_intp count,           \
+                     npy_intp rows, char *to, npy_intp to_step)                                    \
+    {                                                                                              \
+        const npy_intp size = sizeof(NUMBER);                                                      \
+        bool is_dense = step == size && row_step == count * size && to_step == size;               \
+        int done = is_dense ? extremes_of_rows(IS_GREATEST, TYPE, from, count, rows, to) : -1;     \
+        return done >= 0 ? done                                                                    \
+                         : NAME##_one_by_one(from, row_step, step, count, rows, to, to_step);      \
+    }
+
 #define GREATER (isgreater(one, all) || one != one ? one : all)
 #define SMALLER (isless(one, all) || one != one ? one : all)
-DEFINE(maximum_double, double, 1, first, GREATER, all == all && all != 0)
-DEFINE(maximum_float, float, 1, first, GREATER, all == all && all != 0)
+DEFINE_FLOATS(maximum_double, double, GREATER, true, NPY_DOUBLE)
+DEFINE_FLOATS(maximum_float, float, GREATER, true, NPY_FLOAT)
 DEFINE(maximum_int64, int64_t, 1, first, one > all ? one : all, true)
 DEFINE(maximum_int32, int32_t, 1, first, one > all ? one : all, true)
-DEFINE(minimum_double, double, 1, first, SMALLER, all == all && all != 0)
-DEFINE(minimum_float, float, 1, first, SMALLER, all == all && all != 0)
+DEFINE_FLOATS(minimum_double, double, SMALLER, false, NPY_DOUBLE)
+DEFINE_FLOATS(minimum_float, float, SMALLER, false, NPY_FLOAT)
 DEFINE(minimum_int64, int64_t, 1, first, one < all ? one : all, true)
 DEFINE(minimum_int32, int32_t, 1, first, one < all ? one : all, true)
 
@@ -120,12 +133,12 @@ static const struct {
     {"add", NPY_FLOAT, add_float, add_float_columns},
     {"add", NPY_INT64, add_int64, add_int64_columns},
     {"add", NPY_INT32, add_int32, add_int32_columns},
-    {"maximum", NPY_DOUBLE, maximum_double, maximum_double_columns},
-    {"maximum", NPY_FLOAT, maximum_float, maximum_float_columns},
+    {"maximum", NPY_DOUBLE, maximum_double, maximum_double_one_by_one_columns},
+    {"maximum", NPY_FLOAT, maximum_float, maximum_float_one_by_one_columns},
     {"maximum", NPY_INT64, maximum_int64, maximum_int64_columns},
     {"maximum", NPY_INT32, maximum_int32, maximum_int32_columns},
-    {"minimum", NPY_DOUBLE, minimum_double, minimum_double_columns},
-    {"minimum", NPY_FLOAT, minimum_float, minimum_float_columns},
+    {"minimum", NPY_DOUBLE, minimum_double, minimum_double_one_by_one_columns},
+    {"minimum", NPY_FLOAT, minimum_float, minimum_float_one_by_one_columns},
     {"minimum", NPY_INT64, minimum_int64, minimum_int64_columns},
     {"minimum", NPY_INT32, minimum_int32, minimum_int32_columns},
 };

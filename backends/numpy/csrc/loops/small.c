@@ -32,7 +32,8 @@ typedef struct {
     PyObject *more;     /* its further arguments, or NULL */
     int doubts, skip;   /* runs in a row that were NumPy's in the end; so many more calls are */
     bool is_array;      /* the axes that are folded stay, with one element */
-    short axis;         /* 0: the first axes are folded, 1: the last one, -1: all */
+    short axis;         /* 0: the first axes are folded, 1: the last one, 2: that and the last but
+                           two, -1: all */
     short kept;         /* how many are not */
     bool is_short;  /* few elements are folded, or few columns, as the loop's short folds do it */
     bool has_start; /* it begins with `start`, else with the first element */
@@ -443,6 +444,88 @@ along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *n
     return (PyObject *)made;
 }
 
+/* Whether one of some floating-point numbers is NaN or negative zero; no whole number is. */
+static bool
+any_is_odd(const Loop *loop, const char *from, npy_intp count)
+{
+    bool is_odd = false;
+    for (npy_intp i = 0; i < count && loop->types[0] == NPY_DOUBLE; i++) {
+        uint64_t bits;
+        memcpy(&bits, from + i * (npy_intp)sizeof bits, sizeof bits);
+        is_odd |= bits == UINT64_C(1) << 63 || bits << 1 > UINT64_C(0x7ff) << 53;
+    }
+    for (npy_intp i = 0; i < count && loop->types[0] == NPY_FLOAT; i++) {
+        uint32_t bits;
+        memcpy(&bits, from + i * (npy_intp)sizeof bits, sizeof bits);
+        is_odd |= bits == UINT32_C(1) << 31 || bits << 1 > UINT32_C(0xff) << 24;
+    }
+    return is_odd;
+}
+
+/* Fold windows of `height` rows of `width` elements, `across` of them side by side, `down` times:
+ * NumPy folds rows first, and adds what they give. */
+static bool
+folds_windows(const Small *self, const char *from, npy_intp itemsize, npy_intp down,
+              npy_intp height, npy_intp across, npy_intp width, char *to)
+{
+    const Loop *loop = self->loop;
+    const npy_intp row = width * itemsize, results = across * itemsize;
+    const npy_intp steps[3] = {itemsize, itemsize, itemsize};
+    char *folded = PyMem_RawMalloc((size_t)results);
+    bool is_done = folded != NULL, is_sure = true;
+    for (npy_intp i = 0; i < down && is_done; i++, to += results) {
+        for (npy_intp k = 0; k < height && is_done; k++, from += across * row) {
+            char *of_rows = k == 0 ? to : folded;
+            is_sure &= loop->short_fold(from, row, itemsize, width, across, of_rows, itemsize);
+            char *data[3] = {to, folded, to};
+            is_done = k == 0 || runs_once(loop, data, &across, steps);
+        }
+    }
+    PyMem_RawFree(folded);
+    npy_intp size = down * height * across * width;
+    return is_done &&
+           (is_sure || (!loop_adds(loop) && !any_is_odd(loop, from - size * itemsize, size)));
+}
+
+/* What a ufunc's `reduce` makes of an array in C order along its last axis and the last but two. */
+static PyObject *
+of_windows(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *names)
+{
+    Small *self = (Small *)callable;
+    PyObject *result_of_numpy;
+    PyArrayObject *array =
+        one_array(self, arguments, nargsf, names, NPY_MAX_INTP, &result_of_numpy);
+    if (array == NULL) {
+        return result_of_numpy;
+    }
+    int ndim = PyArray_NDIM(array), axes = 0;
+    npy_intp shape[NPY_MAXDIMS], down = 1;
+    if (!self->is_short || ndim < 3 || PyArray_DIM(array, ndim - 1) >= SHORT_FOLD ||
+        PyArray_DIM(array, ndim - 1) < 2 || PyArray_DIM(array, ndim - 2) < 2) {
+        return numpys_own(self, arguments, 1);
+    }
+    for (int i = 0; i < ndim; i++) {
+        bool is_folded = i == ndim - 3 || i == ndim - 1;
+        down *= i < ndim - 3 ? PyArray_DIM(array, i) : 1;
+        if (!is_folded || self->is_array) {
+            shape[axes++] = is_folded ? 1 : PyArray_DIM(array, i);
+        }
+    }
+    PyArrayObject *made = (PyArrayObject *)PyArray_SimpleNew(axes, shape, self->loop->types[2]);
+    if (made == NULL) {
+        return NULL;
+    }
+    status_clear();
+    bool is_done = folds_windows(self, PyArray_BYTES(array), PyArray_ITEMSIZE(array), down,
+                                 PyArray_DIM(array, ndim - 3), PyArray_DIM(array, ndim - 2),
+                                 PyArray_DIM(array, ndim - 1), PyArray_BYTES(made));
+    if (!is_certain(self, is_done)) {
+        Py_DECREF(made);
+        return numpys_own(self, arguments, 1);
+    }
+    return (PyObject *)made;
+}
+
 /* ---- objects ---- */
 
 /* `folds`: the loop is to have two inputs, and all of one type. */
@@ -551,10 +634,13 @@ small_total(PyObject *module, PyObject *arguments)
                           &start, &is_array, &axis, &kept)) {
         return NULL;
     }
-    if (axis < -1 || axis > 1) {
+    if (axis < -1 || axis > 2) {
         return PyErr_Format(PyExc_ValueError, "neither the first axes nor the last: %d", axis);
     }
-    Small *made = new_small(axis < 0 ? total : along, loop, function, more, true);
+    Small *made = new_small(axis < 0   ? total
+                            : axis < 2 ? along
+                                       : of_windows,
+                            loop, function, more, true);
     if (made == NULL) {
         return NULL;
     }
