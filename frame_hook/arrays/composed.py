@@ -5,6 +5,7 @@ They do what that code does, in its order, and warn at its lines; for other argu
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 from collections.abc import Callable
@@ -18,16 +19,17 @@ from ufuse.frame_hook.arrays.reductions import bound
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.arrays.warned import line_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.interpreter.rules import Rule, rule_for
+from ufuse.frame_hook.interpreter.rules import Rule, method, rule_for
 from ufuse.frame_hook.trace.symbols import Array, Constant, List, Symbol, Tuple
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops
-from ufuse.graph.types import Span, c_order
+from ufuse.graph.types import ArrayType, Span, c_order
 
 NONE = Constant(None)
 FLOAT = np.dtype(float)
 BOOL = np.dtype(bool)
 EXACT = 2**53  # whole numbers up to this are floats
+MOST_DIGITS = 22  # up to which NumPy's powers of ten are exact
 LARGEST = 1e300  # of tolerances, with which no sum overflows
 
 
@@ -273,6 +275,65 @@ def _inlined(function: Any, first: str) -> None:
         return interpreter.call(implementation, (), given)
 
 
+# Rounding --------------------------------------------------------------------------------------------------------
+
+
+def _rounded(trace: Trace, a: Symbol, decimals: Symbol | None, out: Symbol | None = None) -> Symbol:
+    """Floats times a power of ten, to the nearest whole number, and back, in three steps."""
+    digits = _known(None if decimals is None else trace.look(decimals), 0, int)
+    if (
+        not isinstance(a, Array)
+        or a.type.dtype.char not in "fd"
+        or not a.type.ndim
+        or not _is_made_alike(a.type)
+        or abs(digits) > MOST_DIGITS
+        or (out is not None and trace.look(out) != NONE)
+    ):
+        raise _OtherError
+    if digits == 0:
+        return arrays.elementwise(trace, np.rint, (a,))
+    there, back = (np.multiply, np.divide) if digits > 0 else (np.divide, np.multiply)
+    power = Constant(float(10 ** abs(digits)))
+    scaled = arrays.elementwise(trace, there, (a, power))
+    return arrays.elementwise(trace, back, (arrays.elementwise(trace, np.rint, (scaled,)), power))
+
+
+def _is_made_alike(type_: ArrayType) -> bool:
+    """Whether what is made in C's order, or in that of Fortran where an array is contiguous so, has its layout."""
+    in_c = c_order(type_.ndim)
+    return type_.order == in_c or (type_.order == in_c[::-1] and type_.contiguous)
+
+
+def _rounds(function: Any) -> None:
+    """Register the rule of one of NumPy's two names."""
+
+    @_composed(function)
+    def rule(
+        interpreter: Interpreter,
+        /,
+        a: Symbol,
+        decimals: Symbol | None = None,
+        out: Symbol | None = None,
+    ) -> Symbol:
+        with interpreter.trace.graph.warned_at(line_of(function.__name__, "multiply")):
+            return _rounded(interpreter.trace, a, decimals, out)
+
+
+@method("round")
+def _round_method(
+    interpreter: Interpreter, a: Symbol, /, *given: Symbol, **named: Symbol
+) -> Symbol:
+    trace = interpreter.trace
+    decimals = given[0] if given else named.get("decimals")
+    if len(given) + len(named) <= 1 and (decimals is not None or not named):
+        with contextlib.suppress(_OtherError):
+            return _rounded(trace, trace.look(a), decimals)
+    return arrays.call_whole(trace, "numpy.ndarray.round", (a, *given), named)
+
+
+# Norms and moments -----------------------------------------------------------------------------------------------
+
+
 @_composed(np.linalg.norm)
 def _norm(
     interpreter: Interpreter,
@@ -303,5 +364,7 @@ def _norm(
     return arrays.elementwise(trace, np.sqrt, (total,))
 
 
+_rounds(np.round)
+_rounds(np.around)
 _inlined(np.cov, "m")
 _inlined(np.corrcoef, "x")

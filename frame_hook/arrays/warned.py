@@ -33,6 +33,8 @@ CALLS: dict[tuple[str, str], Callable[[], object]] = {
     ("average", "multiply"): lambda: np.average((1e200, 1.0), weights=(1e200, 1.0)),
     ("norm", "multiply"): lambda: np.linalg.norm(((1e200, 1.0),), axis=1),
     ("norm", "reduce"): lambda: np.linalg.norm(((1.3e154, 1.3e154),), axis=1),
+    ("round", "multiply"): lambda: np.round(np.array((1.5e308,)), 2),
+    ("around", "multiply"): lambda: np.around(np.array((1.5e308,)), 2),
     ("average", "divide"): lambda: np.average((1e308, 1.0), weights=(1.0, -0.9999999)),
 }
 

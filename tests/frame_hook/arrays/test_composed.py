@@ -1,4 +1,4 @@
-"""Functions of NumPy's that become operations of a graph for plain arguments: `np.select`, lengths of vectors."""
+"""Functions of NumPy's that become operations of a graph for plain arguments: `np.select`, lengths of vectors, rounding."""
 
 # Functions under test are written as users write them.
 # ruff: noqa: ANN001, ANN201, ANN202
@@ -86,3 +86,31 @@ def test_are_operations() -> None:
 
     text = str(ufuse.compile(program).trace(ufuse.Spec((None, 3), "f8")).source())
     assert text.count("kernel(") == 1
+
+
+# fmt: off
+ROUNDED: tuple[Callable[..., Any], ...] = (
+    lambda x: (np.round(x, 2), x.round(1), np.around(x, decimals=3), x.round(), np.round(x * 3) + 1),
+    lambda x: (np.round(x, -2), x.round(decimals=-1), x.round(22) - x, np.round(x.T, 1), x[::-1].round(2)),
+    lambda x: np.round(x, 2, None),
+    # what NumPy's own code does
+    lambda x: np.round(x, 2, out=x),
+    lambda x: (x.round(np.int64(2)), np.round(x, True), np.round(x.tolist(), 1), np.round(x.sum(), 3)),
+    lambda x: x.round(23),
+    lambda x: x.round(1.5),
+)
+# fmt: on
+
+
+@pytest.mark.parametrize("program", ROUNDED)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "c16", ">f8"])
+def test_rounding(program: Any, dtype: str) -> None:
+    """To decimals, of all kinds of numbers and layouts; what is too large is warned of where NumPy does."""
+    compiled = ufuse.compile(program)
+    rng = np.random.default_rng(0)
+    for shape in ((7,), (3, 4), (2, 3, 4)):
+        x = (rng.normal(size=shape) * 300).astype(dtype)
+        if np.dtype(dtype).kind == "f":
+            x.flat[:5] = np.nan, np.inf, -0.0, np.finfo(dtype).max, 0.5
+        for change in (*LAYOUTS, np.transpose):
+            check_same(program, compiled, lambda: (change(x).copy("K"),))  # noqa: B023 (called at once)

@@ -37,7 +37,8 @@ QuickLoop *quick_power(const Loop *loop);
 int extremes_of_rows(bool is_greatest, int type, const char *from, npy_intp count, npy_intp rows,
                      char *to);
 
-/* How what is written lies to the operands: on one of them, element on element, or across one. */
+/* operands.c: how what is written lies to the operands: on one of them, element on element, or
+ * across one. */
 typedef enum { LIES_APART, LIES_ON_OPERAND, LIES_ACROSS } Overlap;
 Overlap overlap_of(char **data, npy_intp count, const npy_intp *steps, npy_intp itemsize);
 
