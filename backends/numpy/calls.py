@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from ufuse.backends.numpy import _tiles, scalars, small, windows
+from ufuse.backends.numpy.binned import histogram_of
 from ufuse.backends.numpy.lean import lean_function
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.rules import Call
@@ -148,6 +149,7 @@ def _whole(draft: Draft, node: Node) -> int:
         or small.function_of(node)
         or _method(node)
         or lean_function(node)
+        or histogram_of(node)
         or function_named(name)
     )
     slots = [draft.argument(spec, node) for spec in node.attributes.get("arguments", ())]

@@ -300,6 +300,7 @@ extern PyMethodDef llvm_methods[];
 extern PyMethodDef object_methods[];
 extern PyMethodDef chosen_methods[];
 extern PyMethodDef window_methods[];
+extern PyMethodDef bin_methods[];
 extern PyMethodDef small_methods[];
 
 /* error_state.c */
