@@ -85,7 +85,7 @@ def _is_pair(given: Any) -> bool:
 def _agrees() -> bool:
     """Whether it counts as this NumPy does."""
     try:
-        return run_strictly("ignore", _is_the_same)
+        return bool(run_strictly("ignore", _is_the_same))
     except Exception as error:  # noqa: BLE001  NumPy's function is used, whatever it raises
         signals.pass_on(error)
         return False
@@ -95,7 +95,7 @@ def _is_the_same() -> bool:
     x = np.round(2 * np.sin(17.3 * np.arange(1, 2 * FEWEST) ** 2), 2)
     for values in (x, x * 1e-3, (x * 50).astype(np.int8)):
         for given in ({}, {"bins": 7}, {"bins": 40, "range": (-1, 1.5)}, {"density": True}):
-            wanted, found = np.histogram(values, **given), _counted(values, **given)  # type: ignore[call-overload]
+            wanted, found = np.histogram(values, **given), _counted(values, **given)
             if found is None or any(
                 one.dtype != other.dtype or one.tobytes() != other.tobytes()
                 for one, other in zip(wanted, found, strict=True)
