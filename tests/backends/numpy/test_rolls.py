@@ -107,7 +107,7 @@ def test_nothing(shape: tuple[int, int]) -> None:
         check_same(program, ufuse.compile(program), lambda: (np.zeros(shape),))
 
 
-@pytest.mark.parametrize("shift", [1, -1, 10**6, True, 2.0, "a", (1, 2), None])
+@pytest.mark.parametrize("shift", [1, -1, 10**6, -(2**70), True, 2.0, "a", (1, 2), None])
 @pytest.mark.parametrize("axis", [0, -1, 5, (0, 0), "a", None])
 def test_arguments(shift: object, axis: object) -> None:
     """What NumPy takes, and how it refuses what it does not."""
