@@ -43,6 +43,10 @@ def alone(u):
     )
 
 
+def beside_sums(u):
+    return np.roll(u, 2, 0), (u * u).sum(axis=-1)
+
+
 def written(u):
     v = np.roll(u, 1, 0) + u
     u += 0.5 * np.roll(u, 2, 1)
@@ -72,7 +76,7 @@ def deep(u):
     return v - np.roll(v, 1, axis=2) + np.roll(v, (1, 2), axis=(0, 2)) * np.roll(v, -4, 1)
 
 
-PROGRAMS = (stencil, folded, alone, written, broadcast, of_computed, deep)
+PROGRAMS = (stencil, folded, alone, beside_sums, written, broadcast, of_computed, deep)
 LAYOUTS = {
     "plain": lambda u: u,
     "turned": np.asfortranarray,
