@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 from ufuse.backends.numpy.loops import why_not_operand
 from ufuse.backends.planning.loops import Roll
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType
+
+FARTHEST = sys.maxsize  # places: kernels count them in a Py_ssize_t
 
 
 def roll_of(node: Node) -> Roll | str:
@@ -28,6 +32,6 @@ def roll_of(node: Node) -> Roll | str:
 
 
 def _whole(value: object) -> tuple[int, ...]:
-    """One or more whole numbers; nothing for all else."""
+    """One or more whole numbers that C can have; nothing for all else."""
     items = value if isinstance(value, tuple | list) else (value,)
-    return tuple(items) if all(type(one) is int for one in items) else ()
+    return tuple(items) if all(type(one) is int and abs(one) <= FARTHEST for one in items) else ()

@@ -51,7 +51,7 @@ class Unit:
     before: set[Unit] = field(default_factory=set)  # units that must run first
     after: set[Unit] = field(default_factory=set)  # units of which this one is in `before`
     order: tuple[int, ...] | None = None
-    layouts: frozenset[tuple[int, ...]] = frozenset()  # memory orders of elementwise members
+    layouts: frozenset[tuple[int, ...]] = frozenset()  # memory orders of members other than folds
     errors: Errors | None = (
         None  # what the program's own `np.errstate` says; None: no flag is raised
     )
@@ -215,7 +215,7 @@ class Grouping:
             if _is_one_element_of_many_axes(node):
                 return
             unit.order = node.type.order  # type: ignore[union-attr]
-        if node.op.kind is Kind.MAP:
+        if node.op.kind is not Kind.REDUCE:
             assert isinstance(node.type, ArrayType)
             unit.layouts = frozenset((node.type.order or c_order(node.type.ndim),))
         self.loops[node] = loop

@@ -267,7 +267,10 @@ def _ufunc_reduce(
     if op is None or op.ufunc is not ufunc:
         if getattr(np, ufunc.__name__, None) is not ufunc:
             raise GraphBreak("numpy-call", what)
-        rest = {name: one for name, one in _read(interpreter, given).items() if name != "where"}
+        read = _read(interpreter, given)
+        if arrays.plain(interpreter.trace, read.pop("where")) is not True:
+            raise GraphBreak("numpy-call", f"{what} with where=")
+        rest = {**read, "axis": axis}  # None is all axes, and not what stands for none given
         return arrays.call_whole(interpreter.trace, what, (array,), rest, may_raise=True)
     if isinstance(interpreter.trace.look(array), List | Tuple):
         array = interpreter.call(Constant(np.asarray), (array,))

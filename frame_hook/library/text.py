@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import string
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
@@ -14,6 +15,7 @@ from ufuse.frame_hook.objects.values import known_value, pure, text_value
 from ufuse.frame_hook.operations import iterate
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Instance, Symbol, Tuple
+from ufuse.graph import signals
 
 EMPTY = Constant("")
 
@@ -85,7 +87,9 @@ def _format(interpreter: Interpreter, obj: Symbol, format_spec: Symbol = EMPTY, 
     look = interpreter.trace.look
     value, spec = look(obj), look(format_spec)
     if not isinstance(value, Instance):
-        return pure(format, text_value(interpreter, value), known_value(interpreter, spec))
+        text = known_value(interpreter, spec)
+        _refuse_locale(text)
+        return pure(format, text_value(interpreter, value), text)
     found = classes.static_lookup(value.kind, "__format__")
     if found is object.__format__ and isinstance(spec, Constant) and spec.value == "":
         if classes.uses_plain(interpreter.trace, value.kind, "__format__", found):
@@ -113,7 +117,48 @@ def _format_method(
 ) -> Symbol:
     values = [text_value(interpreter, one) for one in arguments]
     named = {name: text_value(interpreter, one) for name, one in keywords.items()}
+    _refuse_fields_of_locale(text.value, values, named)
     return pure(lambda: text.value.format(*values, **named))
+
+
+@method("str.format_map")
+def _format_mapping(interpreter: Interpreter, text: Constant, mapping: Symbol, /) -> Symbol:
+    named = text_value(interpreter, mapping)
+    _refuse_fields_of_locale(text.value, (), named)
+    return pure(text.value.format_map, named)
+
+
+@method("bool.__format__", "int.__format__", "float.__format__", "complex.__format__")
+def _format_number(interpreter: Interpreter, number: Constant, spec: Symbol, /) -> Symbol:
+    return _format(interpreter, number, spec)
+
+
+def _refuse_locale(spec: Any) -> None:
+    """Break where numbers get the locale's separators, which may be other ones in the next call."""
+    if isinstance(spec, str) and spec.endswith("n"):
+        raise GraphBreak("call", "a number written as the locale has it")
+
+
+class _Specs(string.Formatter):
+    """Keeps the format of each field, which other fields may be part of."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Keep it."""
+        self.kept.append(format_spec)
+        return format(value, format_spec)
+
+
+def _refuse_fields_of_locale(text: str, values: Sequence[Any], named: Mapping[str, Any]) -> None:
+    specs = _Specs()
+    try:
+        specs.vformat(text, values, named)
+    except Exception as error:  # noqa: BLE001  `str.format` raises it again
+        signals.pass_on(error)
+    for spec in specs.kept:
+        _refuse_locale(spec)
 
 
 def joined(parts: list[Symbol]) -> Symbol:

@@ -33,6 +33,7 @@ from ufuse.frame_hook.nests.values import (
     common_item_kind,
     item_kind,
 )
+from ufuse.frame_hook.objects.classes import ABSENT, guarded_lookup
 from ufuse.frame_hook.opcodes.calls import guarded_function
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import (
@@ -194,6 +195,9 @@ class Outside:
             )
         if not object_lists.are_as_long(value):
             raise NotNativeError(f"{source.text} is a list of tuples of several lengths")
+        if guarded_lookup(self.trace, type(value[0]), "__del__") is not ABSENT:
+            # a local that is an item, and that nobody reads behind the loop, would not keep it alive
+            raise NotNativeError(f"{source.text} is a list of objects with a finalizer")
         self.trace.guards.check("TYPE", source, type(value))
         self.trace.guards.check("FIRST_TYPE", source, type(value[0]))
         is_known = source.text in (one.name for one in self.objects.values())

@@ -12,6 +12,9 @@ import numpy as np
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
     Complex,
+    ConstantKind,
+    Entries,
+    Generator,
     Holder,
     Item,
     Known,
@@ -19,6 +22,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     NumberKind,
     TemporaryKind,
+    Thing,
     ViewKind,
 )
 from ufuse.graph.nest import ArraySlot, Block, Instruction, Map, Value, View
@@ -27,7 +31,8 @@ from ufuse.graph.records import record
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-PLAIN = (Value, Known, Number, NumberKind, Complex)  # that hold none
+# That hold none: those of the program's objects may be dataclasses, lists and tuples, too.
+PLAIN = (Value, Known, Number, NumberKind, Complex, ConstantKind, Thing, Entries, Generator)
 OTHER_ORDER = "a new array whose memory is not in C's order"
 MOST_AT_ONCE = 4  # arrays that one instruction made, in as many variables
 

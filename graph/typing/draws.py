@@ -61,6 +61,8 @@ def _drawn(count: int, call: Call) -> Shape:
     shapes = [shape_of(one, f"a parameter of {call.name}") for one in given]  # type: ignore[arg-type]
     if any(isinstance(one, ArrayType) and not one.scalar and not one.ndim for one in given):
         raise CannotInfer(f"{call.name} with arrays without axes")
+    if any(isinstance(one, ArrayType) and not np.can_cast(one.dtype, FLOAT) for one in given):
+        raise CannotInfer(f"{call.name} of what NumPy may warn of as it makes floats of it")
     return broadcast(shapes, call.facts) if shape is None else shape
 
 

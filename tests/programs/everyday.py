@@ -207,7 +207,14 @@ def methods_of_ufuncs(x, i, a):
     return (
         np.add.reduceat(x, [0, 2, 5]), np.maximum.reduceat(x, i[::2]), np.add.reduceat(a, [0, 1], axis=1),
         np.logaddexp.reduce(x), np.hypot.reduce(a, axis=1), np.subtract.reduce(i), np.multiply.accumulate(a, axis=1),
+        np.logaddexp.reduce(a, axis=None), np.hypot.reduce(a, axis=(0, 1), keepdims=True),
     )  # fmt: skip
+
+
+@PROGRAMS.either(lambda: (np.arange(6.0).reshape(2, 3), np.array([True, False, True])))
+def some_of_what_a_ufunc_reduces(a, mask):
+    none = np.logaddexp.reduce(a, where=False)
+    return none, np.logaddexp.reduce(a, axis=1, where=mask), np.hypot.reduce(a, where=True)
 
 
 @PROGRAMS.either(lambda: (np.arange(8.0), np.array([3, 99])))

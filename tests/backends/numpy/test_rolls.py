@@ -43,6 +43,10 @@ def alone(u):
     )
 
 
+def beside_sums(u):
+    return np.roll(u, 2, 0), (u * u).sum(axis=-1)
+
+
 def written(u):
     v = np.roll(u, 1, 0) + u
     u += 0.5 * np.roll(u, 2, 1)
@@ -72,7 +76,7 @@ def deep(u):
     return v - np.roll(v, 1, axis=2) + np.roll(v, (1, 2), axis=(0, 2)) * np.roll(v, -4, 1)
 
 
-PROGRAMS = (stencil, folded, alone, written, broadcast, of_computed, deep)
+PROGRAMS = (stencil, folded, alone, beside_sums, written, broadcast, of_computed, deep)
 LAYOUTS = {
     "plain": lambda u: u,
     "turned": np.asfortranarray,
@@ -107,7 +111,7 @@ def test_nothing(shape: tuple[int, int]) -> None:
         check_same(program, ufuse.compile(program), lambda: (np.zeros(shape),))
 
 
-@pytest.mark.parametrize("shift", [1, -1, 10**6, True, 2.0, "a", (1, 2), None])
+@pytest.mark.parametrize("shift", [1, -1, 10**6, -(2**70), True, 2.0, "a", (1, 2), None])
 @pytest.mark.parametrize("axis", [0, -1, 5, (0, 0), "a", None])
 def test_arguments(shift: object, axis: object) -> None:
     """What NumPy takes, and how it refuses what it does not."""

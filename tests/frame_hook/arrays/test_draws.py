@@ -342,3 +342,15 @@ def test_a_graph_draws_from_generators_of_its_class_alone(given) -> None:
         type(graph).parse(written).run(x)
     with pytest.raises(ValueError, match="normal of what is no Generator"):
         type(graph).parse(written.replace(": f8[3]", ""))
+
+
+@pytest.mark.parametrize("parameter", [np.complex128(1 + 1j), np.full(3, 2 + 1j), np.ones(3, "g")])
+@pytest.mark.filterwarnings("ignore")
+def test_parameters_that_are_made_floats_with_a_warning(parameter) -> None:
+    """The warning names the line of the call."""
+
+    def program(rng, x, of):
+        y = x + 1
+        return y, rng.normal(of, 1)
+
+    check_same(program, ufuse.compile(program), lambda: (generator(), np.arange(3.0), parameter))

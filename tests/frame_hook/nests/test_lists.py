@@ -376,15 +376,18 @@ def test_items_that_stay_are_the_same_objects() -> None:
 
 
 def test_nothing_is_left_or_lost() -> None:
-    """Of the memory of what is appended and replaced."""
+    """Of the memory of what is appended and replaced; a thread that makes better code meanwhile is done at some time."""
     compiled = ufuse.compile(inverses)
-    for _ in range(5):
-        compiled([0.5] * N, [], [0] * 5)
-    gc.collect()
-    before = len(gc.get_objects())
-    for _ in range(20):
-        compiled([0.5] * N, [], [0] * 5)
-    assert len(gc.get_objects()) < before + 20
+
+    def left_by(calls: int) -> int:
+        gc.collect()
+        before = len(gc.get_objects())
+        for _ in range(calls):
+            compiled([0.5] * N, [], [0] * 5)
+        return len(gc.get_objects()) - before
+
+    left_by(5)
+    assert min(left_by(20) for _ in range(3)) < 20
     assert gc.isenabled()
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,37 @@ def asks(thing, n):
 def test_attributes_that_run_code_are_left_to_plain_python() -> None:
     """Once in each turn."""
     native_turns(asks, lambda: (Asked(), N))
+
+
+@dataclass
+class Linked:
+    """A program's own record, which may be part of itself."""
+
+    value: float
+    next: Any = None
+
+
+class Around:
+    """What holds one."""
+
+    def __init__(self):
+        self.one = Linked(0.5)
+        self.one.next = self.one
+        self.cells = np.ones(3)
+
+
+def weighed(one, cells):
+    doubled = cells * 2
+    return doubled.sum() * one.value
+
+
+def around(thing, n):
+    s = 0.0
+    for _ in range(n):
+        s = s * 0.5 + weighed(thing.one, thing.cells)
+    return s
+
+
+def test_records_of_the_program_are_not_walked_through() -> None:
+    """Only ours have parts that loops ask for."""
+    assert native_turns(around, lambda: (Around(), N)) > 0
