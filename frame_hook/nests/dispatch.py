@@ -29,6 +29,7 @@ from ufuse.frame_hook.nests import (
     made_dicts,
     made_rows,
     object_lists,
+    seeding,
     shuffles,
     tables,
 )
@@ -176,6 +177,9 @@ def call(
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")
     value, out = function.value, reader.out
+    if seeding.is_maker(value):
+        reader.stack.append(seeding.made(reader, value, arguments, keywords))
+        return
     if isinstance(value, CALLABLE) and value in made_dicts.MAKERS and not keywords:
         if value is set and len(arguments) == 1:
             idioms.enter_set(reader, arguments[0])

@@ -1,41 +1,11 @@
 /* Generators of random numbers: NumPy's, whose bit generators' states have layouts that are known,
  * and Python's.
  */
-#include "nest/nest.h"
+#include "nest/generator_states.h"
 
 #include <math.h>
-#include <numpy/random/bitgen.h>
 
-/* NumPy's own structs for these, which its headers do not have; `is_as_known` compares. */
-typedef struct {
-    uint64_t state[2], increment[2];
-} Pcg64Numbers;
-
-typedef struct {
-    Pcg64Numbers *numbers;
-    int has_uint32;
-    uint32_t uinteger;
-} Pcg64State;
-
-typedef struct {
-    uint32_t key[624];
-    int position;
-} Mt19937State;
-
-typedef struct {
-    bitgen_t *bits;
-    int has_gauss;
-    double gauss;
-} LegacyState;
-
-/* CPython's own struct for a `random.Random`. */
-typedef struct {
-    PyObject_HEAD
-    int index;
-    uint32_t state[624];
-} PythonRandom;
-
-enum { WORDS = 624, MIDDLE = 397, COMPARED = 1500 };
+enum { COMPARED = 1500 };
 
 static_assert(sizeof(bitgen_t) <= sizeof((Generator){0}.own.bits), "room for one of our own");
 
@@ -143,13 +113,6 @@ nest_below(void *bits, int64_t count)
 /* Where a compiler sees both of one angle it may call a function of its own. */
 static double (*volatile cosine)(double) = cos;
 static double (*volatile sine)(double) = sin;
-
-/* The Generator whose own bits these are. */
-static Generator *
-generator_of(void *bits)
-{
-    return (Generator *)((char *)bits - offsetof(Generator, own));
-}
 
 /* What `gauss` gives of a mean of 0 and a deviation of 1: of two such numbers one is kept. */
 double
@@ -296,7 +259,7 @@ python_begin(void)
     Py_XDECREF(other);
     if (alike == 1) {
         python_type = (PyTypeObject *)type;
-        return 0;
+        return seeding_python_begin(type);
     }
     Py_XDECREF(type);
     if (alike == 0) {
@@ -463,7 +426,6 @@ numpy_begin(void)
     legacy_type = generator_type == NULL ? NULL : type_of(module, "RandomState");
     pcg64_type = legacy_type == NULL ? NULL : type_of(module, "PCG64");
     mt19937_type = pcg64_type == NULL ? NULL : type_of(module, "MT19937");
-    Py_DECREF(module);
     bit_generator_name = PyUnicode_InternFromString("bit_generator");
     legacy_name = PyUnicode_InternFromString("_bit_generator");
     capsule_name = PyUnicode_InternFromString("capsule");
@@ -473,7 +435,8 @@ numpy_begin(void)
     is_ready = mt19937_type != NULL && bit_generator_name != NULL && legacy_name != NULL &&
                capsule_name != NULL && lock_name != NULL && acquire_name != NULL &&
                release_name != NULL && check_type(pcg64_type) == 0 &&
-               check_type(mt19937_type) == 0 && find_legacy() == 0;
+               check_type(mt19937_type) == 0 && find_legacy() == 0 && seeding_begin(module) == 0;
+    Py_DECREF(module);
     return is_ready ? 0 : -1;
 }
 
