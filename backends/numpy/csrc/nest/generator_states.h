@@ -45,7 +45,4 @@ generator_of(void *bits)
     return (Generator *)((char *)bits - offsetof(Generator, own));
 }
 
-int seeding_begin(PyObject *module);
-int seeding_python_begin(PyObject *type);
-
 #endif

@@ -259,7 +259,7 @@ python_begin(void)
     Py_XDECREF(other);
     if (alike == 1) {
         python_type = (PyTypeObject *)type;
-        return seeding_python_begin(type);
+        return 0;
     }
     Py_XDECREF(type);
     if (alike == 0) {
@@ -426,6 +426,7 @@ numpy_begin(void)
     legacy_type = generator_type == NULL ? NULL : type_of(module, "RandomState");
     pcg64_type = legacy_type == NULL ? NULL : type_of(module, "PCG64");
     mt19937_type = pcg64_type == NULL ? NULL : type_of(module, "MT19937");
+    Py_DECREF(module);
     bit_generator_name = PyUnicode_InternFromString("bit_generator");
     legacy_name = PyUnicode_InternFromString("_bit_generator");
     capsule_name = PyUnicode_InternFromString("capsule");
@@ -435,8 +436,7 @@ numpy_begin(void)
     is_ready = mt19937_type != NULL && bit_generator_name != NULL && legacy_name != NULL &&
                capsule_name != NULL && lock_name != NULL && acquire_name != NULL &&
                release_name != NULL && check_type(pcg64_type) == 0 &&
-               check_type(mt19937_type) == 0 && find_legacy() == 0 && seeding_begin(module) == 0;
-    Py_DECREF(module);
+               check_type(mt19937_type) == 0 && find_legacy() == 0;
     return is_ready ? 0 : -1;
 }
 

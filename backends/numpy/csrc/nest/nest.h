@@ -301,6 +301,7 @@ double nest_gauss(void *bits);
 double nest_legacy_gauss(void *bits);
 double nest_legacy_normal(void *bits, double mean, double deviation);
 double nest_legacy_exponential(void *bits, double scale);
+int seeding_begin(bool is_python);
 int64_t nest_seed(void *bits, int64_t seed);
 int64_t nest_legacy_seed(void *bits, int64_t seed);
 int64_t nest_python_seed(void *bits, int64_t seed);

@@ -161,17 +161,16 @@ draw_first(Generator *one, double (*gauss)(void *bits), double *numbers)
 }
 
 /*
- * Whether a generator that was drawn from and begins anew draws what one that is made with the seed
- * does. -1 with an exception.
+ * Whether a generator that was drawn from and begins anew draws what one does that has begun so by
+ * code of its own. -1 with an exception.
  */
 static int
-begins_alike(PyObject *maker, long long seed, Seeder seeder, double (*gauss)(void *bits))
+begins_alike(PyObject *made, PyObject *other, long long seed, Seeder seeder,
+             double (*gauss)(void *bits))
 {
     double numbers[2][DRAWN];
     Generator own[2] = {{0}, {0}};
-    PyObject *made = PyObject_CallFunction(maker, "L", seed);
-    PyObject *other = made == NULL ? NULL : PyObject_CallFunction(maker, "i", 1);
-    int taken = other == NULL ? -1 : generator_take(made, &own[0]);
+    int taken = generator_take(made, &own[0]);
     taken = taken != 0 ? taken : generator_take(other, &own[1]);
     bool is_alike = false;
     if (taken == 0) {
@@ -183,20 +182,38 @@ begins_alike(PyObject *maker, long long seed, Seeder seeder, double (*gauss)(voi
     }
     generator_give(&own[0]);
     generator_give(&own[1]);
-    Py_XDECREF(made);
-    Py_XDECREF(other);
     return taken < 0 ? -1 : is_alike;
+}
+
+/* A generator that has begun with a seed, by what makes such, or by a method of one that was made.
+ */
+static PyObject *
+begun(PyObject *maker, PyObject *one, const char *method, long long seed)
+{
+    if (method == NULL) {
+        return PyObject_CallFunction(maker, "L", seed);
+    }
+    PyObject *done = PyObject_CallMethod(one, method, "L", seed);
+    Py_XDECREF(done);
+    return done == NULL ? NULL : Py_NewRef(one);
 }
 
 /* The same for some seeds that are less than a number. */
 static int
-all_begin_alike(PyObject *maker, long long beyond, Seeder seeder, double (*gauss)(void *bits))
+all_begin_alike(PyObject *maker, const char *method, long long beyond, Seeder seeder,
+                double (*gauss)(void *bits))
 {
     const long long seeds[] = {0, 1, 12345, UINT32_MAX, UINT32_MAX + 1LL, LLONG_MAX - 7};
-    int alike = 1;
-    for (size_t i = 0; alike == 1 && i < Py_ARRAY_LENGTH(seeds); i++) {
-        alike = seeds[i] < beyond ? begins_alike(maker, seeds[i], seeder, gauss) : 1;
+    PyObject *one = PyObject_CallFunction(maker, "i", 1);
+    PyObject *other = one == NULL ? NULL : PyObject_CallFunction(maker, "i", 1);
+    int alike = other == NULL ? -1 : 1;
+    for (size_t i = 0; alike == 1 && i < Py_ARRAY_LENGTH(seeds) && seeds[i] < beyond; i++) {
+        PyObject *made = begun(maker, one, method, seeds[i]);
+        alike = made == NULL ? -1 : begins_alike(made, other, seeds[i], seeder, gauss);
+        Py_XDECREF(made);
     }
+    Py_XDECREF(other);
+    Py_XDECREF(one);
     return alike;
 }
 
@@ -217,13 +234,13 @@ note_next(PyObject *maker, Next *next)
 /* Compare what is here with a function of NumPy's that makes a generator. 0; -1 with an exception.
  */
 static int
-compare(PyObject *module, const char *name, long long beyond, Seeder seeder,
+compare(PyObject *module, const char *name, const char *method, long long beyond, Seeder seeder,
         double (*gauss)(void *bits), Next *next)
 {
     PyObject *maker = PyObject_GetAttrString(module, name);
     int alike = maker == NULL || note_next(maker, next) < 0
                     ? -1
-                    : all_begin_alike(maker, beyond, seeder, gauss);
+                    : all_begin_alike(maker, method, beyond, seeder, gauss);
     Py_XDECREF(maker);
     if (alike != 1) {
         *next = NULL;
@@ -231,24 +248,45 @@ compare(PyObject *module, const char *name, long long beyond, Seeder seeder,
     return alike < 0 ? -1 : 0;
 }
 
-/* Find whether NumPy's generators begin so, once; `numpy.random` is given. 0; -1 with an exception.
- */
-int
-seeding_begin(PyObject *module)
+/* The same of all of NumPy's. */
+static int
+compare_numpys(PyObject *module)
 {
-    if (compare(module, "default_rng", LLONG_MAX, nest_seed, NULL, &pcg64_next) < 0) {
+    if (compare(module, "default_rng", NULL, LLONG_MAX, nest_seed, NULL, &pcg64_next) < 0) {
         return -1;
     }
-    return compare(module, "RandomState", UINT32_MAX + 1LL, nest_legacy_seed, nest_legacy_gauss,
-                   &mt19937_next);
+    return compare(module, "RandomState", "seed", UINT32_MAX + 1LL, nest_legacy_seed,
+                   nest_legacy_gauss, &mt19937_next);
 }
 
-/* The same of Python's, by their type. */
-int
-seeding_python_begin(PyObject *type)
+/* The same of Python's. */
+static int
+compare_pythons(PyObject *module)
 {
+    PyObject *maker = PyObject_GetAttrString(module, "Random");
     is_python_known = true;
-    int alike = all_begin_alike(type, LLONG_MAX, nest_python_seed, nest_gauss);
+    int alike = maker == NULL
+                    ? -1
+                    : all_begin_alike(maker, "seed", LLONG_MAX, nest_python_seed, nest_gauss);
     is_python_known = alike == 1;
+    Py_XDECREF(maker);
     return alike < 0 ? -1 : 0;
+}
+
+/* Find the types of generators, and how they begin, once. Returns 0, or -1 with an exception. */
+int
+seeding_begin(bool is_python)
+{
+    static bool is_done[2];
+    if (generators_begin(is_python) < 0) {
+        return -1;
+    }
+    if (is_done[is_python]) {
+        return 0;
+    }
+    PyObject *module = PyImport_ImportModule(is_python ? "random" : "numpy.random");
+    int failed = module == NULL ? -1 : is_python ? compare_pythons(module) : compare_numpys(module);
+    Py_XDECREF(module);
+    is_done[is_python] = failed == 0;
+    return failed;
 }
