@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests import (
     functions,
     generators,
     grids,
+    heaps,
     idioms,
     iterating,
     lists,
@@ -254,7 +255,9 @@ def _is_idiom(
     reader: Reader, function: Any, arguments: list[Item], keywords: dict[str, Item]
 ) -> bool:
     """Push what a function gives that calls another for each item; whether it is one."""
-    if function in idioms.OF_TEXTS:
+    if function in heaps.CALLS and not keywords:
+        heaps.enter(reader, function, arguments)
+    elif function in idioms.OF_TEXTS:
         reader.stack.append(function(reader, *arguments))
     elif function is np.vectorize and len(arguments) == 1:
         reader.stack.append(idioms.vectorize(arguments[0], keywords))

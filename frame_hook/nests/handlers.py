@@ -377,6 +377,11 @@ def _compare_op(reader: Reader, arg: int) -> None:
     if name in IDENTITY and isinstance(left, Items) and isinstance(right, Items):
         _push_truth(reader, tuples.are_equal(reader, left, right), is_inverted=IDENTITY[name])
         return
+    if isinstance(left, Items) and isinstance(right, Items):
+        if not arg & AS_BOOL and not either.is_tested(reader):
+            raise NotNativeError("it keeps what a comparison of tuples gives")
+        reader.stack.append(tuples.in_order(reader, name, left, right))
+        return
     idioms.check_compared(reader, left, right)
     if (known := arithmetic.known_comparison(name, left, right)) is not None:
         reader.stack.append(Known(known))
