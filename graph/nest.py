@@ -132,6 +132,10 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "legacy_exponential": ((F64,), F64),
     "below": ((I64,), I64),  # one that is less, and not negative; what it is less than is positive
     "gauss": ((), F64),  # as `random.Random.gauss` does, with a mean of 0 and a deviation of 1
+    # The generator begins anew, as `default_rng`, and the method `seed` of others, begin it. 0; 1: it cannot.
+    "seed": ((I64,), I64),
+    "legacy_seed": ((I64,), I64),
+    "python_seed": ((I64,), I64),
 }
 WRITERS = frozenset(
     "store append trim enter map reduce matmul take put scan nonzero sort argsort draws".split()

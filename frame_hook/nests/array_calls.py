@@ -16,6 +16,7 @@ from ufuse.frame_hook.nests import (
     elementwise,
     made_lists,
     making,
+    padding,
     reductions,
     views,
 )
@@ -225,7 +226,7 @@ FUNCTIONS: dict[Any, Rule] = {
     len: _length,
     np.linalg.solve: _solve, np.linalg.inv: _inverse,
     np.linalg.norm: composed.norm, np.outer: composed.outer, np.diff: composed.diff, np.roll: composed.roll,
-    np.append: composed.append,
+    np.append: composed.append, np.pad: padding.pad,
     np.clip: composed.clip, np.var: composed.variance, np.std: composed.deviation, np.ptp: composed.extent,
     np.cov: composed.covariance, np.corrcoef: composed.correlation,
     np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),

@@ -27,6 +27,8 @@ from ufuse.frame_hook.nests import (
     functions,
     generators,
     grids,
+    heaps,
+    seeding,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.frames import handled
@@ -299,12 +301,15 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         value = vars(value).get(name)
     if not callable(value) or isinstance(value, FunctionType | np.ufunc | type):
         return None
-    if type(value) in draws.METHOD_TYPES and draws.module_of(value) is not None:
+    if draws.may_be_method(value) and draws.module_of(value) is not None:
+        return None
+    if seeding.is_default_rng(value):
         return None
     if isinstance(value, CALLABLE):
         counts = range(1, MOST_ARGUMENTS + 1)
         if (
             value in array_calls.FUNCTIONS
+            or value in heaps.CALLS
             or value in generators.CONSUMERS
             or any(
                 (value, count) in arithmetic.FUNCTIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 NOTHING = Known(None)
 EVERYTHING = SliceOf(NOTHING, NOTHING, NOTHING)
+ORDERS: dict[float, str] = {1: "add", math.inf: "maximum"}  # of norms
 FLOAT = np.dtype(float)
 BOOL = np.dtype(bool)
 
@@ -76,14 +77,21 @@ def _vector(reader: Reader, item: Item) -> Part:
 def norm(
     reader: Reader,
     item: Item,
-    order: Item = NOTHING,
+    ord: Item = NOTHING,  # noqa: A002  (NumPy's name)
     axis: Item = NOTHING,
     keepdims: Item | None = None,
 ) -> Item:
     """`np.linalg.norm` of all elements, one behind another as they lie in memory, or along an axis."""
     one = _floats(reader, item)
+    name = ORDERS.get(ord.value) if _is_number(ord) else None
+    is_vector = len(elementwise.copied(reader, one).lengths) == 1
+    if name is not None and (is_vector or not is_none(axis)):
+        if not is_none(axis) and (not isinstance(axis, Known) or type(axis.value) is not int):
+            raise NotNativeError("a norm along several axes")
+        sizes = elementwise.apply(reader, np.absolute, one)
+        return reductions.fold(reader, name, sizes, Known(0) if is_none(axis) else axis, keepdims)
     if not is_none(axis):
-        if not is_none(order) and order != Known(2):
+        if not is_none(ord) and ord != Known(2):
             raise NotNativeError("a norm of another order")
         if not isinstance(axis, Known) or type(axis.value) is not int:
             raise NotNativeError("a norm along several axes")
@@ -94,11 +102,15 @@ def norm(
         return elementwise.apply(reader, np.sqrt, total)
     _refuse(keepdims)
     lazy = elementwise.copied(reader, one)
-    if order != Known("fro" if len(lazy.lengths) == 2 else 2):
-        _refuse(order)
+    if ord != Known("fro" if len(lazy.lengths) == 2 else 2):
+        _refuse(ord)
     row = reductions.row(reader, flattened(reader, lazy))
     length = reductions.dot(reader, "dot", row, row)
     return Number(NP_FLOAT, reader.out.op("sqrt", F64, length.value))
+
+
+def _is_number(item: Item) -> TypeGuard[Known]:
+    return isinstance(item, Known) and type(item.value) in (int, float)
 
 
 def flattened(reader: Reader, item: Lazy) -> Array | Lazy:

@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests import (
     functions,
     generators,
     grids,
+    heaps,
     idioms,
     iterating,
     lists,
@@ -29,6 +30,7 @@ from ufuse.frame_hook.nests import (
     made_dicts,
     made_rows,
     object_lists,
+    seeding,
     shuffles,
     tables,
 )
@@ -176,6 +178,9 @@ def call(
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")
     value, out = function.value, reader.out
+    if seeding.is_maker(value):
+        reader.stack.append(seeding.made(reader, value, arguments, keywords))
+        return
     if isinstance(value, CALLABLE) and value in made_dicts.MAKERS and not keywords:
         if value is set and len(arguments) == 1:
             idioms.enter_set(reader, arguments[0])
@@ -250,7 +255,9 @@ def _is_idiom(
     reader: Reader, function: Any, arguments: list[Item], keywords: dict[str, Item]
 ) -> bool:
     """Push what a function gives that calls another for each item; whether it is one."""
-    if function in idioms.OF_TEXTS:
+    if function in heaps.CALLS and not keywords:
+        heaps.enter(reader, function, arguments)
+    elif function in idioms.OF_TEXTS:
         reader.stack.append(function(reader, *arguments))
     elif function is np.vectorize and len(arguments) == 1:
         reader.stack.append(idioms.vectorize(arguments[0], keywords))

@@ -45,12 +45,13 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Part,
 )
-from ufuse.frame_hook.objects.classes import class_member
+from ufuse.frame_hook.objects.classes import HEAP_TYPE, class_member
 from ufuse.graph.nest import DRAWS, F64, I1, I64, Value, View
 from ufuse.graph.records import record
 from ufuse.graph.semantics.nest_reference import bit_generator_of
 
 if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.code import Code
     from ufuse.frame_hook.nests.outside import Outside
     from ufuse.frame_hook.nests.reader import Reader
 
@@ -84,11 +85,31 @@ def why_not_followed(
     return None
 
 
-def module_of(
-    method: types.MethodType | types.BuiltinMethodType,
-) -> tuple[types.ModuleType, str] | None:
+def may_be_method(value: Any) -> bool:
+    """Whether `module_of` may be asked."""
+    return type(value) in METHOD_TYPES or _is_seed(value)
+
+
+def _is_seed(value: object) -> bool:
+    """Whether it is `np.random.seed`, which is a function that calls the method."""
+    return value is in_c("numpy.random.mtrand", "seed")
+
+
+def in_c(module: str, name: str) -> Any:
+    """What a module of NumPy's has under a name, if it is loaded, and no code of Python's has replaced that."""
+    found: Any = getattr(sys.modules.get(module), name, ABSENT)
+    is_replaced = isinstance(found, types.FunctionType) or (
+        isinstance(found, type) and bool(found.__flags__ & HEAP_TYPE)
+    )
+    return ABSENT if is_replaced else found
+
+
+def module_of(method: Any) -> tuple[types.ModuleType, str] | None:
     """Where the generator lies of which a function of `np.random` or `random` is a method; None for others."""
     module = sys.modules.get("numpy.random.mtrand")
+    if _is_seed(method):
+        assert module is not None
+        return module, "_rand"
     names = (*LEGACY_METHODS, *SHUFFLES)
     if method.__self__ is getattr(module, "_rand", ABSENT) and method.__name__ in names:
         assert module is not None
@@ -361,6 +382,25 @@ def _near(draw: _Draw, value: Value) -> Value:
     return value
 
 
+def _seed(name: str, draw: _Draw, seed: Item) -> Item:
+    """The generator begins anew, and the call gives None."""
+    if draw.size != NOTHING:
+        raise NotNativeError("calls of the method seed with other arguments")
+    begin_anew(draw.reader.out, name, draw.slot, seed)
+    return NOTHING
+
+
+def begin_anew(out: Code, name: str, slot: str, item: Item) -> None:
+    """Have a generator begin anew with an int; `name` is one of `DRAWS`. Ints that it refuses are in doubt."""
+    if item == NOTHING:
+        raise NotNativeError("a generator of random numbers that begins without a seed")
+    seed = number(out, item)
+    if seed.type not in ((INT,) if name == "python_seed" else (INT, NP_INT)):
+        raise NotNativeError("a generator of random numbers that begins with no int")
+    failed = out.op("draw", I64, as_i64(out, seed), attributes=(name, slot))
+    out.doubt_if(out.op("igt", I1, failed, out.constant(I64, 0)))
+
+
 FAR = 2**62
 NOTHING, ZERO, ONE, YES = Known(None), Known(0.0), Known(1.0), Known(True)
 METHODS = {
@@ -397,12 +437,14 @@ LEGACY_METHODS = {
         {"a": None}, partial(_choice, "masked_integers"), behind={"replace": YES, "p": NOTHING}
     ),
 }
+LEGACY_METHODS["seed"] = _Method({"seed": None}, partial(_seed, "legacy_seed"))
 SHUFFLES = ("shuffle", "permutation")  # as `shuffles.py` reads them
 PYTHON_METHODS = {
     "random": _plain("random"),
     "_randbelow": _Method({"n": None}, _below),
     "gauss": _Method({"mu": ZERO, "sigma": ONE}, _gauss),
     "randrange": _Method({"start": None, "stop": NOTHING, "step": Known(1)}, _from_range),
+    "seed": _Method({"a": None}, partial(_seed, "python_seed"), behind={"version": Known(2)}),
 }
 # What these are on the class, and which others they need.
 DRAWN = {
@@ -411,6 +453,7 @@ DRAWN = {
     "_randbelow": random.Random._randbelow_with_getrandbits,  # type: ignore[attr-defined]
     "randrange": random.Random.randrange,
     "gauss": random.Random.gauss,
+    "seed": random.Random.seed,
 }
 NEEDED = {
     "random": ("random",),
@@ -418,5 +461,6 @@ NEEDED = {
     "_randbelow": ("_randbelow", "getrandbits"),
     "randrange": ("randrange", "_randbelow", "getrandbits"),
     "gauss": ("gauss", "random"),
+    "seed": ("seed",),
 }
 METHOD_TYPES = (types.MethodType, types.BuiltinMethodType)

@@ -190,6 +190,9 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
     if isinstance(container, MadeList):
         made_lists.store(reader, container, key, item)
         return
+    if isinstance(container, MadeRows):
+        made_rows.store(reader, container, key, item)
+        return
     if isinstance(container, NewDict | MadeDict):
         made_dicts.store(reader, container, key, item)
         return

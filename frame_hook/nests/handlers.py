@@ -26,6 +26,7 @@ from ufuse.frame_hook.nests import (
     lists,
     made_dicts,
     made_rows,
+    making,
     object_lists,
     reductions,
     tables,
@@ -211,6 +212,8 @@ def _push_element(reader: Reader, container: Item, key: Item) -> None:
 
 def _computed(reader: Reader, name: str, left: Item, right: Item) -> Item:
     operator = name.rstrip("=")
+    if elementwise.is_array(left) and isinstance(right, Items | Listed) and operator != "@":
+        right = making.array(reader, right)
     if not (elementwise.is_array(left) or elementwise.is_array(right)):
         if complexes.is_complex(left) or complexes.is_complex(right):
             return complexes.binary(reader.out, operator, left, right)
@@ -376,6 +379,11 @@ def _compare_op(reader: Reader, arg: int) -> None:
         return
     if name in IDENTITY and isinstance(left, Items) and isinstance(right, Items):
         _push_truth(reader, tuples.are_equal(reader, left, right), is_inverted=IDENTITY[name])
+        return
+    if isinstance(left, Items) and isinstance(right, Items):
+        if not arg & AS_BOOL and not either.is_tested(reader):
+            raise NotNativeError("it keeps what a comparison of tuples gives")
+        reader.stack.append(tuples.in_order(reader, name, left, right))
         return
     idioms.check_compared(reader, left, right)
     if (known := arithmetic.known_comparison(name, left, right)) is not None:

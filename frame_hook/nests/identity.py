@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests.values import (
     ArrayKind,
     Elements,
     Empty,
+    Generating,
     Grid,
     Holder,
     Item,
@@ -231,6 +232,8 @@ def _makes(function: Item, arguments: list[Item], one: Number) -> bool:
     """Whether a call gives a new number."""
     if isinstance(function, Method):
         return one.type.numpy and isinstance(function.owner, ARRAYS)
+    if isinstance(function, Generating):
+        return True
     if not isinstance(function, Known) or not isinstance(value := function.value, CALLABLE):
         return False
     if value in OF_MATH:

@@ -37,7 +37,7 @@ def begin(reader: Reader, arguments: Sequence[Item]) -> Listed | MadeDeque:
         if made.items:
             raise GrowError(made.site, *made_rows.kinds_of(reader, made.items[0]))
         return made
-    made_lists.settled(made if isinstance(made, MadeList) else made.flat)
+    made_rows.settled(made)
     found = MadeDeque(made)
     reader.out.set(_first(found), reader.out.constant(I64, 0))
     return found
@@ -98,8 +98,7 @@ def called_method(reader: Reader, made: MadeDeque, name: str, arguments: Sequenc
     out.set(_first(made), out.op("select", I64, is_empty, zero, first))
     left, of = out.op("select", I64, is_empty, zero, end), made.of
     if not isinstance(of, MadeList):
-        assert of.width is not None
-        left = out.op("mul", I64, left, out.constant(I64, of.width))
+        left = made_rows.first_of(reader, of, left)
     flat = of if isinstance(of, MadeList) else of.flat
     out.trim(reader.number(flat.holder), left)
     return found

@@ -6,6 +6,7 @@ more than the items that the list begins with is in doubt.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from ufuse.frame_hook.nests.values import (
     NP_FLOAT,
     NP_INT,
     Array,
+    EitherKind,
     Elements,
     EntryOf,
     Item,
@@ -79,10 +81,22 @@ class GrowError(Exception):
             widths = {one.width for one in rows}
             width = widths.pop() if len(widths) == 1 else None
             has_tuples = width is not None and all(one.has_tuples for one in rows)
-            kinds = frozenset(RowOf(one, width, has_tuples) for one in types)
+            columns = _columns(rows) if has_tuples else ()
+            kinds = frozenset(RowOf(one, width, has_tuples, columns) for one in types)
         if known.get(self.site) == kinds:
             raise NotNativeError(SEVERAL_TYPES)
         return frozenset((known | {self.site: kinds}).items())
+
+
+def _columns(rows: Sequence[RowOf]) -> tuple[NumberKind, ...]:
+    """The kinds of the numbers of all rows by their places, Python's or NumPy's or either; () where there are none."""
+    found = []
+    for kinds in map(set, zip(*(one.columns for one in rows), strict=False)):
+        names = {one.kind for one in kinds}
+        if len(names) > 1 or (len(kinds) > 1 and not names <= either.KINDS):
+            return ()
+        found.append(kinds.pop() if len(kinds) == 1 else EitherKind(names.pop()))
+    return tuple(found)
 
 
 def _of_origin(

@@ -13,11 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import elements, elementwise, made_lists, reductions, views
+from ufuse.frame_hook.nests import (
+    conversions,
+    either,
+    elements,
+    elementwise,
+    made_lists,
+    reductions,
+    views,
+)
 from ufuse.frame_hook.nests.integers import doubt_outside, minus, wrapped
 from ufuse.frame_hook.nests.made_lists import GrowError
 from ufuse.frame_hook.nests.temporaries import parts_in
 from ufuse.frame_hook.nests.values import (
+    BOOL,
     INT,
     Array,
     ArrayKind,
@@ -58,7 +67,7 @@ def begin(reader: Reader, items: Sequence[Item]) -> Listed | MadeList | MadeRows
     rows = [one for one in grown if isinstance(one, RowOf)]
     if rows:
         flat = made_lists.new(reader, frozenset(one.type for one in rows), site)
-        made = MadeRows(flat, rows[0].width, rows[0].has_tuples)
+        made = MadeRows(flat, rows[0].width, rows[0].has_tuples, rows[0].columns)
         if made.width is None:
             for name in (_count_of(made), _width_of(made)):
                 reader.out.set(name, reader.out.constant(I64, 0))
@@ -88,6 +97,15 @@ def append(reader: Reader, owner: Listed | MadeList | MadeRows, item: Item) -> N
         return
     if isinstance(owner, Listed) and not owner.site:
         raise NotNativeError("it appends to a list of which an array is made")
+    if isinstance(row, list) and isinstance(owner, MadeRows) and _takes(owner, row):
+        made_lists.refuse_change(reader, owner.flat)
+        elementwise.settle(reader)
+        _note_types(reader, owner.flat, owner.flat.type)
+        for one in row:
+            made_lists.keep_apart(reader, owner.flat, one)
+        for value in _as_slots(reader, owner, row):
+            reader.out.append(reader.number(owner.flat.holder), value)
+        return
     kinds = _kinds(reader, row)
     site = owner.flat.site if isinstance(owner, MadeRows) else owner.site
     if not isinstance(owner, MadeRows) or not all(_fits(owner, one) for one in kinds):
@@ -114,7 +132,7 @@ def _row(reader: Reader, item: Item) -> list[Number] | MadeList | Part | None:
         case Items(items) | Listed(items):
             if not 1 <= len(items) <= MOST_IN_ROW:
                 raise NotNativeError("a tuple that is appended to a list is empty, or long")
-            return [made_lists.number_of(reader, one) for one in items]
+            return [conversions.number(reader.out, one) for one in items]
         case MadeList():
             return item
         case Lazy():
@@ -129,7 +147,8 @@ def _row(reader: Reader, item: Item) -> list[Number] | MadeList | Part | None:
 def _kinds(reader: Reader, row: list[Number] | MadeList | Part) -> list[RowOf]:
     """What a list gets that a row is appended to."""
     if isinstance(row, list):
-        return [RowOf(one.type, len(row), has_tuples=True) for one in row]
+        columns = tuple(either.known(one).type for one in row)
+        return [RowOf(one, len(row), has_tuples=True, columns=columns) for one in columns]
     if isinstance(row, Part):
         return [RowOf(reader.element_kind(row.dtype), None, has_tuples=False)]
     grown = dict(reader.tries.grown).get(row.site, frozenset())
@@ -148,8 +167,39 @@ def _fits(owner: MadeRows, kind: RowOf) -> bool:
     return (
         made_lists.fits(owner.flat, kind.type)
         and owner.width in (None, kind.width)
+        and not owner.columns  # which take others
         and (kind.has_tuples or not owner.has_tuples)
     )
+
+
+def _takes(owner: MadeRows, row: list[Number]) -> bool:
+    """Whether the numbers of a row are as those of all others, by their places."""
+    return len(owner.columns) == len(row) and all(
+        kind == one.type or (either.is_either(kind) and kind.kind == one.type.kind)
+        for kind, one in zip(owner.columns, row, strict=True)
+    )
+
+
+def _stride(made: MadeRows) -> int:
+    """How many numbers of memory a row takes: behind its own lies whose those are that may be Python's or NumPy's."""
+    assert made.width is not None
+    return made.width + sum(map(either.is_either, made.columns))
+
+
+def _as_slots(reader: Reader, made: MadeRows, row: list[Number]) -> list[Value]:
+    """What lies in memory for a row. A whole number that is no float exactly is in doubt, if it lies among floats."""
+    out, is_real = reader.out, made.flat.type.is_real
+    if not made.flat.mixed:
+        return [one.value for one in row]
+    tags = [
+        Number(BOOL, either.tag(out, one))
+        for kind, one in zip(made.columns, row, strict=True)
+        if either.is_either(kind)
+    ]
+    if not is_real:
+        return [conversions.as_i64(out, one) for one in (*row, *tags)]
+    conversions.doubt_inexact(out, *row)
+    return [conversions.as_f64(out, one) for one in (*row, *tags)]
 
 
 def _keep(reader: Reader, given: Part) -> None:
@@ -251,8 +301,10 @@ def length(reader: Reader, made: MadeRows) -> Number:
     out = reader.out
     if made.width is None:
         return Number(INT, out.get(_count_of(made), I64))
-    count, width = made_lists.length(reader, made.flat).value, out.constant(I64, made.width)
-    return Number(INT, count if made.width == 1 else out.op("floordiv", I64, count, width))
+    count, stride = made_lists.length(reader, made.flat).value, _stride(made)
+    if stride == 1:
+        return Number(INT, count)
+    return Number(INT, out.op("floordiv", I64, count, out.constant(I64, stride)))
 
 
 def row(reader: Reader, made: MadeRows, place: Value) -> Items:
@@ -264,10 +316,51 @@ def row(reader: Reader, made: MadeRows, place: Value) -> Items:
     """
     if not made.has_tuples or made.width is None:
         raise NotNativeError(NOT_READ)
-    out, flat = reader.out, made_lists.settled(made.flat)
-    first = out.op("mul", I64, place, out.constant(I64, made.width))
-    places = [out.op("add", I64, first, out.constant(I64, each)) for each in range(made.width)]
-    return Items(tuple(elements.part(reader, flat.holder, (one,)) for one in places))
+    return _numbers_from(reader, made, first_of(reader, made, place))
+
+
+def first_of(reader: Reader, made: MadeRows, place: Value) -> Value:
+    """Where the numbers of a row begin."""
+    return reader.out.op("mul", I64, place, reader.out.constant(I64, _stride(made)))
+
+
+def settled(made: MadeList | MadeRows) -> MadeList:
+    """The numbers of a list of which items are read.
+
+    Raises:
+        NotNativeError: they are of several types, and which is which is not known.
+
+    """
+    flat = made if isinstance(made, MadeList) else made.flat
+    return flat if isinstance(made, MadeRows) and made.columns else made_lists.settled(flat)
+
+
+def _numbers_from(reader: Reader, made: MadeRows, first: Value) -> Items:
+    """Those of a row, which begins at a place: whole ones may lie in memory as floats."""
+    out, flat, stride = reader.out, settled(made), _stride(made)
+    places = [out.op("add", I64, first, out.constant(I64, each)) for each in range(stride)]
+    given = [elements.part(reader, flat.holder, (one,)) for one in places]
+    slots = [one for one in given if isinstance(one, Number)]
+    tags = iter(slots[made.width :])
+    found = []
+    for number, kind in zip(slots, made.columns or (flat.type,) * stride, strict=False):
+        is_float = flat.type.is_real and not kind.is_real
+        value = out.op("to_i64", I64, number.value) if is_float else number.value
+        tag = conversions.truth(out, next(tags)) if either.is_either(kind) else None
+        found.append(Number(kind, value, tag))
+    return Items(tuple(found))
+
+
+def store(reader: Reader, made: MadeRows, key: Item, item: Item) -> None:
+    """`made[key] = item`, a tuple as the others are."""
+    row = _row(reader, item) if isinstance(item, Items) else None
+    if not isinstance(row, list) or not _takes(made, row):
+        raise NotNativeError("it stores what is no such tuple into a list of tuples")
+    first = first_of(reader, made, _place_of(reader, made, key))
+    elementwise.settle(reader)
+    for each, value in enumerate(_as_slots(reader, made, row)):
+        place = reader.out.op("add", I64, first, reader.out.constant(I64, each))
+        reader.out.store(reader.array(made.flat.holder), place, value)
 
 
 def pop(reader: Reader, owner: Item) -> Item:
@@ -281,26 +374,34 @@ def pop(reader: Reader, owner: Item) -> Item:
             return Known(None)
         case MadeList():
             flat, width = made_lists.settled(owner), 1
-        case MadeRows(flat, int(width), True):
-            made_lists.settled(flat)
+        case MadeRows(width=int(), has_tuples=True):
+            flat, width = settled(owner), _stride(owner)
         case _:
             raise NotNativeError(NOT_READ)
     made_lists.refuse_change(reader, flat)
     elementwise.settle(reader)
     left = minus(out, made_lists.length(reader, flat).value, out.constant(I64, width))
     out.doubt_if(out.op("ilt", I1, left, out.constant(I64, 0)))
-    places = [out.op("add", I64, left, out.constant(I64, each)) for each in range(width)]
-    found = tuple(elements.part(reader, flat.holder, (one,)) for one in places)
+    found = (
+        _numbers_from(reader, owner, left)
+        if isinstance(owner, MadeRows)
+        else elements.part(reader, flat.holder, (left,))
+    )
     out.trim(reader.number(flat.holder), left)
-    return Items(found) if isinstance(owner, MadeRows) else found[0]
+    return found
 
 
 def element(reader: Reader, made: MadeRows, key: Item) -> Items:
     """`made[key]`."""
+    return row(reader, made, _place_of(reader, made, key))
+
+
+def _place_of(reader: Reader, made: MadeRows, key: Item) -> Value:
+    """Which row an index names, from the first one on."""
     count = length(reader, made).value
     place = wrapped(reader.out, views.index(reader, key), count)
     doubt_outside(reader.out, place, count)
-    return row(reader, made, place)
+    return place
 
 
 def as_array(reader: Reader, made: MadeRows, kind: np.dtype | None) -> Array:
@@ -316,7 +417,7 @@ def as_array(reader: Reader, made: MadeRows, kind: np.dtype | None) -> Array:
         rows = Axis(Length(count), 0, computed=each.value)
     else:
         each = Length(out.constant(I64, width), is_one=width == 1, seen=width)
-        rows = Axis(Length(count), 0, width)
+        rows = Axis(Length(count), 0, _stride(made))
     if kind is None:
         made_lists.doubt_whole(reader, flat)
     fresh = elementwise.allocated(reader, wanted, [rows.length, each])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import draws, object_lists, tables
+from ufuse.frame_hook.nests import draws, object_lists, seeding, tables
 from ufuse.frame_hook.nests.attributes import Attributes
 from ufuse.frame_hook.nests.values import (
     Array,
@@ -69,6 +69,7 @@ class Outside:
         self.walked: dict[int, str] = {}  # the iterators that go over some of these
         self.numbers_around: dict[int, tuple[str, NumberKind]] = {}  # by register
         self.generators: dict[int, GeneratorSlot] = {}  # by register
+        self._own_generators: dict[str, Generator] = {}  # that the nest makes, by place
         self._tuple_items = 0  # that were read one by one
         self._written_cells: list[symbols.Cell] = []  # of the frame, that the loop writes
         self._iterators: list[tuple[Source, object]] = []  # of the outermost loop
@@ -327,6 +328,14 @@ class Outside:
         self.generators.setdefault(source.register, GeneratorSlot(name, is_python))
         return Generator(source.register, type(value), source)
 
+    def own_generator(self, place: str, new: Callable[[], Any]) -> Generator:
+        """A generator that no one else has, for a place where the nest makes one."""
+        if place not in self._own_generators:
+            one = new()
+            source = self.trace.guards.load("LOAD_CONST", one, text=place)
+            self._own_generators[place] = self._generator(source, one)
+        return self._own_generators[place]
+
     def _method_of_module(self, source: Source, method: Any) -> Item | None:
         """A function of `np.random` or `random`, which is a method of its own generator."""
         owned = draws.module_of(method)
@@ -393,7 +402,10 @@ class Outside:
             return self.objects_of(symbol.source, symbol.value)
         if isinstance(symbol, Unread) and is_generator(symbol.value):
             return self._generator(symbol.source, symbol.value)
-        if isinstance(symbol, Unread) and type(symbol.value) in draws.METHOD_TYPES:
+        if isinstance(symbol, Unread) and seeding.is_default_rng(symbol.value):
+            self.trace.guards.check("IDENTITY", symbol.source, symbol.value)
+            return Known(symbol.value)
+        if isinstance(symbol, Unread) and draws.may_be_method(symbol.value):
             method = self._method_of_module(symbol.source, symbol.value)
             if method is not None:
                 return method

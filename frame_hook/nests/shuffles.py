@@ -1,4 +1,4 @@
-"""Shuffles, permutations and choices without repetition by NumPy's generators, as loops that draw whole numbers.
+"""Shuffles, permutations, choices without repetition or with weights by NumPy's generators, as loops that draw numbers.
 
 NumPy shuffles by what `randint` of a RandomState draws, by a Generator, too, and a Generator chooses by `integers`.
 The Python functions here stand in the place of the calls; they are compared with the methods once.
@@ -6,6 +6,7 @@ The Python functions here stand in the place of the calls; they are compared wit
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -28,8 +29,10 @@ from ufuse.frame_hook.nests.values import (
     Array,
     Generating,
     Item,
+    Items,
     Known,
     Lazy,
+    Listed,
     NotNativeError,
     Number,
     Part,
@@ -47,7 +50,8 @@ Shuffle = Callable[[Draw, Any, Any, Any], Any]
 MOST_MARKED = (
     10_000  # of what NumPy chooses from by marking what it has: of more it may shuffle all
 )
-NOTHING = Known(None)
+TOLERANCE = math.sqrt(np.finfo(np.float64).eps)  # of the sum of weights
+NOTHING: Item = Known(None)
 
 
 # What stands in the place of calls ----------------------------------------------------------------------------------
@@ -71,6 +75,54 @@ def _marked(shuffled: Shuffle, draw: Draw, marks: Any, found: Any, source: Any) 
     return shuffled(draw, found, found, source)
 
 
+def _add_up(weights: Any, sums: Any) -> None:
+    """Fill in the running sums of weights, as shares of their total: the checks are NumPy's."""
+    lost = running = 0.0
+    total = weights[0]
+    for i in range(len(weights)):
+        weight = weights[i]
+        if not weight >= 0.0:
+            raise ValueError
+        running += weight
+        sums[i] = running
+        if i > 0:
+            more = weight - lost
+            greater = total + more
+            lost = (greater - total) - more
+            total = greater
+    if not abs(total - 1.0) <= TOLERANCE:
+        raise ValueError
+    for i in range(len(weights)):
+        sums[i] /= running
+
+
+def _place(sums: Any, drawn: float) -> int:
+    """How many of the sums are no more than a number."""
+    low, high = 0, len(sums)
+    while low < high:
+        middle = (low + high) >> 1
+        if sums[middle] <= drawn:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _weighted(add_up: Any, place: Any, draw: Any, weights: Any, sums: Any, source: Any) -> Any:
+    add_up(weights, sums)
+    found = place(sums, draw())
+    return found if source is None else source[found]
+
+
+def _weighted_array(
+    add_up: Any, place: Any, draw: Any, weights: Any, sums: Any, source: Any, found: Any
+) -> Any:
+    add_up(weights, sums)
+    for i in range(len(found)):
+        found[i] = place(sums, draw())
+    return found if source is None else source[found]
+
+
 # Calls --------------------------------------------------------------------------------------------------------------
 
 
@@ -80,7 +132,14 @@ def is_read(method: Generating, arguments: Sequence[Item], keywords: Mapping[str
         return False
     repeats = arguments[2] if len(arguments) > 2 else keywords.get("replace")
     is_choice = method.name == "choice" and repeats == Known(False)
-    return is_choice or method.name in draws.SHUFFLES
+    return is_choice or _has_weights(method, arguments, keywords) or method.name in draws.SHUFFLES
+
+
+def _has_weights(
+    method: Generating, arguments: Sequence[Item], keywords: Mapping[str, Item]
+) -> bool:
+    weights = arguments[3] if len(arguments) > 3 else keywords.get("p", NOTHING)
+    return method.name == "choice" and weights != NOTHING
 
 
 def enter(
@@ -93,6 +152,9 @@ def enter(
 
     """
     kind = method.owner.type
+    if _has_weights(method, arguments, keywords):
+        _choose_by_weights(reader, method, arguments, keywords)
+        return
     if not _draws_so(kind):
         raise NotNativeError(f"calls of the method {method.name} of another NumPy")
     names = ("a", "size", "replace") if method.name == "choice" else ("x",)
@@ -164,6 +226,63 @@ def _choose(reader: Reader, draw: Generating, items: Item, size: Item) -> None:
     reader.memory.give_within(places.holder, _chosen())
     chooses = Generating(draw.owner, draws.CHOOSING)
     idioms.enter(reader, _marked, shuffled, chooses, marks, places, source)
+
+
+def _choose_by_weights(
+    reader: Reader, method: Generating, arguments: Sequence[Item], keywords: Mapping[str, Item]
+) -> None:
+    """One of the elements of a vector, or of the numbers below one, or an array of them."""
+    names = ("a", "size", "replace", "p")
+    given = dict(zip(names, arguments, strict=False)) | dict(keywords)
+    if len(given) < len(arguments) + len(keywords) or not {"a", "p"} <= given.keys() <= {*names}:
+        raise NotNativeError("calls of the method choice with other arguments")
+    if given.get("replace", Known(True)) != Known(True) or not _weighs_so(method.owner.type):
+        raise NotNativeError("calls of the method choice with weights and without repetition")
+    out, weights = reader.out, _numbers(reader, given["p"])
+    if weights.dtype != np.dtype(float):
+        raise NotNativeError("calls of the method choice with weights that are no floats")
+    count, source = Number(INT, weights.axes[0].length.value), NOTHING
+    items = given["a"]
+    if elementwise.is_array(items) or isinstance(items, Items | Listed):
+        source = _numbers(reader, items)
+        its_count = source.axes[0].length.value
+    else:
+        its_count = _number(reader, items).value
+    out.doubt_if(out.op("ine", I1, its_count, count.value))
+    out.doubt_if(out.op("ilt", I1, count.value, out.constant(I64, 1)))
+    sums = making.maker(None)(reader, count, Known(float))
+    tools = [idioms.known(reader, one) for one in (_add_up, _place)]
+    draw = Generating(method.owner, "random")
+    size = given.get("size", NOTHING)
+    if size == NOTHING:
+        idioms.enter(reader, _weighted, *tools, draw, weights, sums, source)
+        return
+    found = making.maker(None)(reader, _number(reader, size), Known(int))
+    idioms.enter(reader, _weighted_array, *tools, draw, weights, sums, source, found)
+
+
+def _numbers(reader: Reader, item: Item) -> Part:
+    """A vector, or a list or tuple of numbers as one."""
+    if isinstance(item, Items | Listed):
+        item = making.array(reader, item)
+    return _vector(reader, item)
+
+
+@lru_cache(maxsize=2)
+def _weighs_so(kind: Any) -> bool:
+    """Whether NumPy chooses by weights as the functions here do."""
+    one, other = (kind(np.random.MT19937(1)) for _ in range(2))
+    alike = []
+    for count in (1, 2, 7, 100):
+        weights = np.arange(count) + 0.5
+        weights /= weights.sum()
+        sums = np.empty(count)
+        given = _add_up, _place, other.random, weights, sums
+        alike.append(one.choice(count, p=weights) == _weighted(*given, None))
+        found = np.empty(9, int)
+        several = one.choice(weights, 9, p=weights)
+        alike.append(np.array_equal(several, _weighted_array(*given, weights, found)))
+    return all(alike)
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import arithmetic, conversions, views
@@ -82,6 +83,18 @@ def are_equal(reader: Reader, left: Items, right: Items) -> Number:
             each = arithmetic.compare_truth(out, "eq", *pair)
         found = out.op("and", I1, found, each.value)
     return Number(BOOL, found)
+
+
+def in_order(reader: Reader, name: str, left: Items, right: Items) -> Number:
+    """Whether a tuple of numbers comes before another one, or behind it: the first unequal members decide."""
+    out = reader.out
+    truth = out.constant(I1, getattr(operator, name)(len(left.items), len(right.items)))
+    for pair in reversed(list(zip(left.items, right.items, strict=False))):
+        one, other = (Items((each,)) for each in pair)
+        equal = are_equal(reader, one, other).value  # and no NaN is among them
+        each = arithmetic.compare_truth(out, name, *pair).value
+        truth = out.op("select", I1, equal, truth, each)
+    return Number(BOOL, truth)
 
 
 def is_number(item: Item) -> bool:

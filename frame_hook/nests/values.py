@@ -508,20 +508,25 @@ class MadeList:
 
 @record
 class RowOf:
-    """A row that a list gets: the kind of a number in it, and how long it is, where that is known while reading."""
+    """A row that a list gets: the kind of a number in it, and how long it is, where that is known while reading.
+
+    `columns`: the kinds of its numbers by their places, where all rows have the same.
+    """
 
     type: NumberKind
     width: int | None
     has_tuples: bool
+    columns: tuple[NumberKind, ...] = ()
 
 
 @record
 class MadeRows:
-    """A list of rows of numbers that the nest makes: `flat` has the numbers of all; `width` as of `RowOf`."""
+    """A list of rows of numbers that the nest makes: `flat` has the numbers of all; the others as of `RowOf`."""
 
     flat: MadeList
     width: int | None
     has_tuples: bool
+    columns: tuple[NumberKind, ...]
 
 
 @record

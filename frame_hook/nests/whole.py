@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests import (
     conversions,
     either,
     elementwise,
+    heaps,
     identity,
     idioms,
     keeping,
@@ -78,6 +79,7 @@ CALLS_BETWEEN = 32  # at most, for each compiled one
 FEWEST_CALLS = 8  # until it is known how long they take, about
 ITEM = 5e-8  # seconds that an item takes in plain Python, at least
 MAKERS = frozenset(("dict", "set", "defaultdict", "deque"))
+GROWING = frozenset(("append",)) | heaps.NAMES
 DISPLAYS = frozenset(("BUILD_MAP", "BUILD_SET", "BUILD_CONST_KEY_MAP"))
 LOOPS = frozenset(
     ("FOR_ITER", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE")
@@ -131,7 +133,7 @@ def is_needed(function: types.FunctionType) -> bool:
     inside = {one.co_name for one in code.co_consts if isinstance(one, types.CodeType)}
     opnames = {one.opname for one in instructions.instructions(code)}
     makes_lists = "LIST_APPEND" in opnames or (
-        "BUILD_LIST" in opnames and "append" in code.co_names
+        "BUILD_LIST" in opnames and not GROWING.isdisjoint(code.co_names)
     )
     has_dicts = not DISPLAYS.isdisjoint(opnames) or bool(MAKERS.intersection(code.co_names))
     # Without loops they have known keys.

@@ -491,7 +491,7 @@ def _why_not_argsort(
     return None if dtype == np.dtype(int) else "it puts places into a vector of int64 (law 3)"
 
 
-OF_PYTHON = ("below", "gauss")  # what only its generators draw
+OF_PYTHON = ("below", "gauss", "python_seed")  # what only its generators draw
 
 
 def _why_not_draw(

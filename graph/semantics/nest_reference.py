@@ -895,6 +895,8 @@ def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:
         return int(generator._randbelow(*inputs))
     if name == "gauss":
         return float(generator.gauss(-0.0, 1.0))
+    if name.endswith("seed"):
+        return _seeded(name, generator, *inputs)
     if name == "uniform":
         least, more = inputs
         return float(least + more * generator.random())
@@ -910,6 +912,19 @@ def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:
     method = of_legacy.get(name, name.removeprefix("legacy_"))
     number: Number = getattr(generator, method)(*inputs)
     return number
+
+
+def _seeded(name: str, generator: Any, seed: int) -> int:
+    """Have a generator begin anew; whether it cannot."""
+    if name != "seed":
+        if name == "legacy_seed" and not 0 <= seed < 2**32:
+            return 1
+        generator.seed(seed)
+        return 0
+    if seed < 0:
+        return 1
+    generator.bit_generator.state = np.random.PCG64(seed).state
+    return 0
 
 
 def _real(type_: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

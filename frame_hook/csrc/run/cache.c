@@ -117,6 +117,19 @@ reopen_trials(CodeCache *cache)
     }
 }
 
+/* What compiled calls took so far tells nothing of those that come, where no trial has ended. */
+static void
+forget_compiled(CodeCache *cache)
+{
+    for (int i = 0; i < N_KINDS * N_MAGNITUDES; i++) {
+        Trial *trial = trial_at(cache, i);
+        if (trial != NULL && !trial->decided) {
+            memset(&trial->samples[WAY_COMPILED], 0, sizeof(Samples));
+            trial->warmed[WAY_COMPILED] = 0;
+        }
+    }
+}
+
 /* The trial of calls with such arguments; NULL, with no exception, without memory for it. */
 Trial *
 cache_trial(CodeCache *cache, int kinds, int magnitude)
@@ -571,6 +584,9 @@ CodeCache_set_whole_call(CodeCache *self, PyObject *argument)
         return PyErr_Format(PyExc_TypeError, "expected an Entry or None, not %R", argument);
     }
     Py_XSETREF(self->whole_call, argument == Py_None ? NULL : (Entry *)Py_NewRef(argument));
+    if (argument != Py_None) {
+        forget_compiled(self);
+    }
     Py_RETURN_NONE;
 }
 

@@ -491,6 +491,42 @@ def halves(x, out):
     return out
 
 
+def softmax(x, n):
+    for _ in range(n):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        x = e / e.sum(axis=1, keepdims=True)
+    return x
+
+
+def functions_of_sums(x, n):
+    out = np.zeros(x.shape)
+    for _ in range(n):
+        row, column = x[0], x[:, :1]
+        out += np.tanh(x - column) + np.sin(row * column) + np.log(1.0 + np.abs(x * row))
+        x = np.cos(out + column)
+    return out, x
+
+
+@pytest.mark.usefixtures("left")
+@pytest.mark.parametrize("shape", [(8, 8), (4, 3), (1, 9), (9, 1), (33, 2), (2, 70), (300, 17)])
+@pytest.mark.parametrize("function", [softmax, functions_of_sums])
+def test_functions_of_rows_with_single_elements(function, shape) -> None:
+    """NumPy's loops run on what machine code has computed of operands that are the same all along an axis."""
+    make = np.random.default_rng(7).normal(size=shape).copy
+    turns = native_turns(function, lambda: (make(), 60))
+    assert turns > 50 or 1 in shape  # of one element a loop is NumPy's own
+
+
+@pytest.mark.usefixtures("left")
+@pytest.mark.parametrize("function", [softmax, functions_of_sums])
+def test_functions_of_rows_in_another_order(function) -> None:
+    """Operands that do not lie as NumPy would have them."""
+    x = np.random.default_rng(7).normal(size=(12, 34))
+    native_turns(function, lambda: (x.copy("F"), 60))
+    native_turns(function, lambda: (x.copy()[:, ::2], 60))
+    native_turns(function, lambda: (x.copy()[::-1, ::-1], 60))
+
+
 @pytest.mark.usefixtures("left")
 def test_new_arrays_of_float16_are_left() -> None:
     """NumPy makes them of the smallest integers."""

@@ -330,7 +330,7 @@ def of_the_module(out):
 
 def test_functions_of_the_module() -> None:
     """They are methods of its own generator, which goes on where eager's would."""
-    assert native_turns(of_the_module, lambda: (np.zeros(3000),)) > 3000
+    assert native_turns(of_the_module, lambda: (np.zeros(3000),)) > 2900  # the next is a whole call
 
 
 def within(rng, limits, out):

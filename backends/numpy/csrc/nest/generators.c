@@ -1,41 +1,11 @@
 /* Generators of random numbers: NumPy's, whose bit generators' states have layouts that are known,
  * and Python's.
  */
-#include "nest/nest.h"
+#include "nest/generator_states.h"
 
 #include <math.h>
-#include <numpy/random/bitgen.h>
 
-/* NumPy's own structs for these, which its headers do not have; `is_as_known` compares. */
-typedef struct {
-    uint64_t state[2], increment[2];
-} Pcg64Numbers;
-
-typedef struct {
-    Pcg64Numbers *numbers;
-    int has_uint32;
-    uint32_t uinteger;
-} Pcg64State;
-
-typedef struct {
-    uint32_t key[624];
-    int position;
-} Mt19937State;
-
-typedef struct {
-    bitgen_t *bits;
-    int has_gauss;
-    double gauss;
-} LegacyState;
-
-/* CPython's own struct for a `random.Random`. */
-typedef struct {
-    PyObject_HEAD
-    int index;
-    uint32_t state[624];
-} PythonRandom;
-
-enum { WORDS = 624, MIDDLE = 397, COMPARED = 1500 };
+enum { COMPARED = 1500 };
 
 static_assert(sizeof(bitgen_t) <= sizeof((Generator){0}.own.bits), "room for one of our own");
 
@@ -143,13 +113,6 @@ nest_below(void *bits, int64_t count)
 /* Where a compiler sees both of one angle it may call a function of its own. */
 static double (*volatile cosine)(double) = cos;
 static double (*volatile sine)(double) = sin;
-
-/* The Generator whose own bits these are. */
-static Generator *
-generator_of(void *bits)
-{
-    return (Generator *)((char *)bits - offsetof(Generator, own));
-}
 
 /* What `gauss` gives of a mean of 0 and a deviation of 1: of two such numbers one is kept. */
 double

@@ -211,6 +211,9 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"legacy_gauss", (void *)nest_legacy_gauss},
                  {"legacy_normal", (void *)nest_legacy_normal},
                  {"legacy_exponential", (void *)nest_legacy_exponential},
+                 {"seed", (void *)nest_seed},
+                 {"legacy_seed", (void *)nest_legacy_seed},
+                 {"python_seed", (void *)nest_python_seed},
 #define NAMED(NAME) {"python." #NAME, (void *)python_##NAME},
                  PYTHON_FUNCTIONS(NAMED)
 #undef NAMED

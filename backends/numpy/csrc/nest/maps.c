@@ -489,22 +489,35 @@ copies_as_it_reads(const Run *run)
     return map->copies != 0 && map->axes == 1 && from != to && (from < 0) == (to < 0);
 }
 
+/* Whether rows of an operand are contiguous, or it is a single element. */
+static bool
+lies_in_rows(const Run *run, int64_t k)
+{
+    bool single = true;
+    for (int i = 0; i < run->axes; i++) {
+        single = single && run->axis[i].step[k] == 0;
+    }
+    return single || run->axis[0].step[k] == run->map->word[k];
+}
+
 /* Whether NumPy too would run its loops on the operands as they lie: it may copy some to buffers
- * first, so they must be as the copies are. */
+ * first, so they must be as the copies are. What machine code reads may lie anyhow. */
 static bool
 lie_as_numpy_reads_them(const Run *run, int64_t elements)
 {
-    if (run->map->axes == 1 && elements > 1) {
+    const NestMap *map = run->map;
+    if (map->axes == 1 && elements > 1) {
         return true;
     }
-    for (int64_t k = 0; k < run->map->arrays - 1; k++) {
-        bool single = true;
-        for (int i = 0; i < run->axes; i++) {
-            single = single && run->axis[i].step[k] == 0;
+    const Segment *segment = (const Segment *)&map->word[map->arrays + map->rows];
+    for (int64_t i = 0; i < map->segments; i++) {
+        for (int64_t j = 0; segment->loop != NULL && j < segment->arguments; j++) {
+            int64_t k = segment->argument[j];
+            if (k < map->arrays - 1 && !lies_in_rows(run, k)) {
+                return false;
+            }
         }
-        if (!single && run->axis[0].step[k] != run->map->word[k]) {
-            return false;
-        }
+        segment = (const Segment *)&segment->argument[segment->arguments];
     }
     return elements > 1;
 }

@@ -437,7 +437,7 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
             return -1;
         }
         self->generators++;
-        return generators_begin(is_python);
+        return seeding_begin(is_python);
     }
     if (known && kind == SLOT_MEMBER) {
         int is_given;
