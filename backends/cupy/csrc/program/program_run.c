@@ -364,16 +364,16 @@ prepare_step(const Program *self, const Step *step, PyObject *const *slots, Run 
 
 /*
  * Run a step. Where there is no memory for it, what waits is launched, which gives back what is
- * kept for it, and the step is run once more: a kernel, or a call that makes an array, fails before
- * it has done anything.
+ * kept for it, as is spare memory, and the step is run once more: a kernel, or a call that makes an
+ * array, fails before it has done anything.
  */
 static int
 run_with_memory(const Program *self, const Step *step, PyObject **slots, Run *run, int *place)
 {
     int status = run_step(step, slots, run);
-    bool may_free =
-        run->queue != NULL && run->queue->objects > 0 &&
-        (step->kind == STEP_KERNEL || step->kind == STEP_APART || step->kind == STEP_EMPTY);
+    bool is_kept = run->spare.count > 0 || (run->queue != NULL && run->queue->objects > 0);
+    bool may_free = is_kept && (step->kind == STEP_KERNEL || step->kind == STEP_APART ||
+                                step->kind == STEP_EMPTY);
     if (status == 0 || !may_free || !is_handled_error() || is_refusal()) {
         return status;
     }
