@@ -64,6 +64,20 @@ def steps_of_a_model(xp: Any, x: Any, y: Any) -> Any:
     return x, y, total
 
 
+def sweeps(xp: Any, u: Any) -> Any:
+    """A hundred turns of a stencil, in place: a kernel for what is read, and one that stores."""
+    for _ in range(100):
+        u[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2])
+    return u
+
+
+def rolls(xp: Any, x: Any) -> Any:
+    """Ten turns of a stencil of rolled arrays."""
+    for _ in range(10):
+        x = x + 0.1 * (xp.roll(x, 1) - 2.0 * x + xp.roll(x, -1))
+    return x
+
+
 def tracing(cupy: Any, function: Callable[..., Any], rounds: int = 21) -> float:
     """Milliseconds from bytecode to CUDA C++."""
     times = []
@@ -146,11 +160,15 @@ def calls(host: Host) -> Iterator[Figure]:
         for how in ("never", "always"):
             _launch.replay(how)
             ten[how] = call(jacobi, cupy, u, v)
+        _launch.replay("never")
+        hundred_turns, rolled = call(sweeps, cupy, u), call(rolls, cupy, x)
         _launch.replay("measured")
     memory = nanoseconds(lambda: cupy.cuda.alloc(4000), 5000) / 1e3
     yield Figure("a call of one kernel but for memory and launch", one - memory, 2.0, "us")
     yield Figure("a call of ten kernels but for launches", ten["never"], None, "us")
     yield Figure("the same, where one graph is launched", ten["always"], None, "us")
+    yield Figure("a hundred turns of a stencil but for launches", hundred_turns, None, "us")
+    yield Figure("ten turns of rolled arrays but for launches", rolled, None, "us")
     yield Figure("CuPy's memory for a result", memory, None, "us")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from ufuse.graph.typing.device_calls import (
     WRITING,
 )
 from ufuse.graph.typing.device_draws import RANDOM
+from ufuse.graph.typing.library import IMAGES
 from ufuse.graph.typing.library import cupy as library
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -86,6 +88,8 @@ def function_named(name: str) -> Callable[..., Any]:
         op = library().row_named(name.removeprefix(UFUNC))
         assert op is not None
         return library().function_of(op)  # type: ignore[no-any-return]
+    if name.startswith(IMAGES):
+        return getattr(sys.modules[IMAGES], name.rpartition(".")[2])  # type: ignore[no-any-return]
     found: Any = library().module
     for word in name.removeprefix(DEVICE_FUNCTION).split("."):
         found = getattr(found, word)

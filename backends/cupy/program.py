@@ -17,7 +17,7 @@ from ufuse.backends.cupy.kinds import kernel_class
 from ufuse.backends.cupy.launch import Kernel
 from ufuse.backends.cupy.native import OUT_OF_MEMORY, argument, is_out_of_memory
 from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.rules import transposed
+from ufuse.backends.cupy.rules import reshaped, transposed
 from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
 from ufuse.backends.planning.kernels import Operand
 from ufuse.backends.planning.steps import Plan, Step
@@ -26,6 +26,7 @@ from ufuse.graph.typing.device_calls import always_fits
 
 Run = Callable[[list[Any], int], Iterable[Any]]
 IN_C = frozenset(("getitem", "unpack", "tuple"))  # kinds of steps that call nothing of ours
+VIEWS: dict[Any, str] = {transposed: "transpose", reshaped: "reshape"}  # taken in C where they can
 
 
 def program_of(
@@ -51,8 +52,10 @@ def step_in_c(step: Step, run: Run) -> tuple[Any, ...]:
     if isinstance(run, Kernel):
         made = run.in_c()
         return "run" if made is run else "kernel", made, (), *slots
-    if step.function is transposed:
-        return "transpose", step.function, (), *slots
+    if step.function in VIEWS:
+        return VIEWS[step.function], step.function, (), *slots
+    if step.function is cupy.empty and step.keywords == ("dtype",):
+        return "empty", step.function, step.keywords, *slots
     if step.kind == "call":
         return (
             "apart" if step.apart else "call",

@@ -211,7 +211,8 @@ def transposed(array: Any, axes: tuple[int, ...]) -> Any:
     return array.transpose(axes)
 
 
-def _reshaped(array: Any, shape: tuple[int, ...]) -> Any:
+def reshaped(array: Any, shape: tuple[int, ...]) -> Any:
+    """A view with other axes."""
     return array.reshape(shape)
 
 
@@ -230,7 +231,7 @@ def _spread(array: Any, shape: tuple[int, ...]) -> Any:
     return library().module.broadcast_to(array, shape)
 
 
-VIEW_CALLS = ViewCalls(transposed, _reshaped, _spread)
+VIEW_CALLS = ViewCalls(transposed, reshaped, _spread)
 RULES = Rules(
     loop_of=loop_of,
     fold_of=fold_of,

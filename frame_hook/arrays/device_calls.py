@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ from ufuse.frame_hook.arrays.device_views import normal_axis
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.making import shape_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.objects.values import is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Constant,
@@ -36,7 +39,7 @@ from ufuse.graph.typing.device_calls import (
     TENSORDOT,
     numpys_name,
 )
-from ufuse.graph.typing.library import CUDA
+from ufuse.graph.typing.library import CUDA, FILTERS, IMAGES
 from ufuse.graph.typing.shapes import is_c_like
 
 NONE = Constant(None)
@@ -54,7 +57,7 @@ def call_whole(
     given = tuple(argument(trace, symbol, inputs) for symbol in arguments)
     named = tuple((key, argument(trace, symbol, inputs)) for key, symbol in keywords.items())
     attributes: dict[str, Any] = {
-        "function": DEVICE_FUNCTION + name,
+        "function": name if name.startswith(IMAGES) else DEVICE_FUNCTION + name,
         "arguments": given,
         "keywords": named,
         "device": CUDA,
@@ -69,7 +72,8 @@ def call_whole(
         places = range(len(node.type.items))
         items = [trace.graph.node(ops.ITEM, (node,), {"index": place}) for place in places]
     for one in items:
-        if made is not None and isinstance(one.type, ArrayType) and str(one.type.shape[0]) == made:
+        if isinstance(one.type, ArrayType) and [*map(str, one.type.shape[:1])] == [made]:
+            assert made is not None
             trace.graph.long.setdefault(made, one)
     found = tuple(map(trace.graph.fresh, items))
     return Tuple(found) if isinstance(node.type, TupleType) else found[0]
@@ -115,10 +119,36 @@ def _rule_of(name: str) -> Any:
     return rule
 
 
-OTHERWISE = frozenset("arange linspace array matmul dot sort argsort".split()) | {NONZERO}
+OTHERWISE = frozenset(
+    "arange linspace array matmul dot sort argsort fft.fft fft.ifft fft.rfft fft.irfft".split()
+) | {NONZERO}
 for _name in (*REDUCERS, *ROWS):
     if _name not in OTHERWISE:
         function(_name)(_rule_of(_name))
+
+
+def _filter_of(name: str) -> Any:
+    """A filter of images, by CuPy's own call; without `output=`, and without a size that it warns of not heeding."""
+
+    def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+        trace, what = interpreter.trace, name.rpartition(".")[2]
+        signature = inspect.signature(getattr(sys.modules[IMAGES], what))
+        try:
+            given = signature.bind(*arguments, **keywords).arguments
+        except TypeError:
+            raise GraphBreak("numpy-call", f"{what} with these arguments") from None
+        array_argument(interpreter, given["input"], what)
+        is_given = {key for key in OPTIONS if key in given and not is_none(trace.look(given[key]))}
+        if "output" in is_given or len(is_given) > 1:
+            raise GraphBreak("numpy-call", f"{what} with output=, or with two sizes")
+        return call_whole(trace, name, arguments, keywords)
+
+    return rule
+
+
+OPTIONS = ("output", "size", "footprint")
+for _name in FILTERS:
+    function(f"{IMAGES}.{_name}")(_filter_of(f"{IMAGES}.{_name}"))
 
 
 def _method_of(name: str) -> Any:
@@ -167,10 +197,41 @@ def _ordered(
     axes = [one for one in range(ndim) if one != place % ndim]
     last = trace.graph.view(array, ops.TRANSPOSE, {"axes": (*axes, place % ndim)})
     found = call_whole(trace, name, (last,), {"axis": Constant(-1)})
-    assert isinstance(found, DeviceArray)
     back = list(range(ndim - 1))
     back.insert(place % ndim, ndim - 1)
-    return trace.graph.view(found, ops.TRANSPOSE, {"axes": tuple(back)})
+    return _transposed(trace, found, back)
+
+
+def _transposed(trace: Trace, array: Symbol, axes: Sequence[int]) -> DeviceArray:
+    assert isinstance(array, DeviceArray)
+    return trace.graph.view(array, ops.TRANSPOSE, {"axes": tuple(axes)})
+
+
+def _transform_of(name: str) -> Any:
+    """A Fourier transform along one axis, which is swapped with the last one, and back, as CuPy does it."""
+
+    def rule(
+        interpreter: Interpreter,
+        /,
+        a: Symbol,
+        n: Symbol = NONE,
+        axis: Symbol | None = None,
+        norm: Symbol = NONE,
+    ) -> Symbol:
+        trace, array = interpreter.trace, array_argument(interpreter, a, name)
+        place = normal_axis(known(trace, axis, -1), array.type.ndim)
+        axes = list(range(array.type.ndim))
+        axes[place], axes[-1] = axes[-1], axes[place]
+        if place != axes[place]:
+            array = _transposed(trace, array, axes)
+        found = call_whole(trace, name, (array, n), {"axis": Constant(-1), "norm": norm})
+        return found if place == axes[place] else _transposed(trace, found, axes)
+
+    return rule
+
+
+for _name in ("fft.fft", "fft.ifft", "fft.rfft", "fft.irfft"):
+    function(_name)(_transform_of(_name))
 
 
 @method("sort")

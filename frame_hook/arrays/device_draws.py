@@ -29,6 +29,7 @@ from ufuse.frame_hook.trace.symbols import (
     Symbol,
     Tuple,
 )
+from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.node import Node
 from ufuse.graph.size import Size
 from ufuse.graph.types import NumberType
@@ -118,8 +119,8 @@ class Draw:
             assert self.owner.source is not None
             inputs.append(graph.generator(self.kind, self.owner.source))
             given = (0,)
-        given += tuple(argument(self.trace, one, inputs) for one in arguments)
-        named = tuple((key, argument(self.trace, one, inputs)) for key, one in keywords.items())
+        given += tuple(_given(self.trace, one, inputs) for one in arguments)
+        named = tuple((key, _given(self.trace, one, inputs)) for key, one in keywords.items())
         attributes: dict[str, Any] = {
             "function": _full_name(self.kind, name),
             "arguments": given,
@@ -318,11 +319,18 @@ def _integers(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Sy
     if high is None:
         low, high = 0, low
     last, sizes = high if endpoint.value else high - 1, draw.trace.sizes
-    draw.check_between(low, last, np.dtype("l"))
+    dtype = draw.dtype(given, "bBhHiIlL", "l")
+    draw.check_between(low, last, dtype)
     if not sizes.decide("le", low, last) or not sizes.decide("le", last - low, MOST_APART):
         raise draw.refuse()
-    drawn = draw.shape(given), draw.dtype(given, "l", "l")
-    return draw.call(draw.name, arguments, keywords, drawn)
+    return draw.call(draw.name, arguments, keywords, (draw.shape(given), dtype))
+
+
+def _given(trace: Trace, symbol: Symbol, inputs: list[Node]) -> Any:
+    """An argument as calls have it; a class that stands for a dtype as that, which has a text."""
+    found = argument(trace, symbol, inputs)
+    is_class = isinstance(found, tuple) and found[0] == "const" and isinstance(found[1], type)
+    return ("const", np.dtype(found[1])) if is_class else found
 
 
 RULES: dict[str, OneDraw] = {

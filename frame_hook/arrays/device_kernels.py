@@ -27,6 +27,8 @@ def call_kernel(
     """A call of a kernel."""
     if isinstance(kernel, cupy().reduction):
         return _reduced(interpreter, kernel, arguments, keywords)
+    if isinstance(kernel, cupy().own_reduction):
+        return _reduced_by_own(interpreter.trace, kernel, arguments, keywords)
     return _elementwise(interpreter.trace, kernel, arguments, keywords)
 
 
@@ -53,6 +55,31 @@ def _reduced(
                 raise GraphBreak("eager-raises", "ValueError: zero-size array to reduction")
     attributes = {"axis": axes, "keepdims": keepdims, "dtype": None}
     return trace.graph.fresh(trace.graph.node(row, (trace.graph.value(array),), attributes))
+
+
+def _reduced_by_own(
+    trace: Trace, kernel: Any, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """A `ReductionKernel` by its own call, whose result is new memory."""
+    name, looked = cupy().kernel_name(kernel), [trace.look(one) for one in arguments]
+    axis, keepdims = (
+        known(trace, keywords.get("axis")),
+        known(trace, keywords.get("keepdims"), False),
+    )
+    given = [one for one in looked if isinstance(one, DeviceArray)]
+    if name is None or kernel.nout != 1 or not len(looked) == len(given) == kernel.nin:
+        raise GraphBreak("numpy-call", f"{kernel.name} with these arguments")
+    is_plain = type(axis) in (int, tuple, type(None)) and type(keepdims) is bool
+    if not is_plain or set(keywords) - {"axis", "keepdims"}:
+        raise GraphBreak("numpy-call", f"{kernel.name} with these arguments")
+    attributes: dict[str, Any] = {
+        "function": KERNEL + name,
+        "arguments": tuple(range(len(given))),
+        "keywords": (("axis", ("const", axis)), ("keepdims", ("const", keepdims))),
+        "device": CUDA,
+    }
+    nodes = tuple(map(trace.graph.value, given))
+    return trace.graph.fresh(trace.graph.node(ops.CALL, nodes, attributes, may_raise=True))
 
 
 def _elementwise(trace: Trace, kernel: Any, arguments: Sequence[Symbol], keywords: Given) -> Symbol:

@@ -213,7 +213,7 @@ def _reduced(
         "arguments": (0,),
         "keywords": tuple((key, ("const", one)) for key, one in named),
     }
-    is_plain = name in ("mean", "var", "std") and array.type.dtype.char in "?bBhHiIlLfd"
+    is_plain = name in STATISTICS and array.type.dtype.char in "?bBhHiIlLfd"
     fails = dtype is not None or not is_plain
     return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), call, may_raise=fails))
 
@@ -304,6 +304,8 @@ def _product(
 ) -> Symbol:
     """A product of matrices, by CuPy's own function."""
     looked = [interpreter.trace.look(one) for one in operands]
+    if len(looked) == 3 and is_none(looked[-1]):
+        looked.pop()  # no `out`
     if keywords or len(looked) != 2 or not all(isinstance(one, DeviceArray) for one in looked):
         raise GraphBreak("numpy-call", f"cupy.{name} with these arguments")
     return devices.function_call(interpreter.trace, name, looked)

@@ -85,7 +85,7 @@ def _elementwise_node(trace: Trace, op: Op, nodes: tuple[Node, ...]) -> Node:
 def _may_not_fit(op: Op, nodes: tuple[Node, ...]) -> bool:
     """Whether an operand is a number that may be too large, or such an exponent."""
     numbers = {one: place for place, one in enumerate(nodes) if isinstance(one.type, NumberType)}
-    computed = {one for one in numbers if one.op not in (ops.INPUT, ops.CONST, ops.SIZE)}
+    computed = {one for one in numbers if one.op not in (ops.INPUT, ops.CONST)}
     if not computed:
         return arrays.may_raise(op.name, nodes)
     try:
@@ -153,7 +153,7 @@ def filling(trace: Trace, value: Symbol, target: DeviceArray, *, sent: bool = Fa
     `sent`: it is an array of its own first, which is filled.
     """
     dtype, gaps = target.type.dtype, not (sent or is_c_like(target.type))
-    if dtype.kind not in "fc" or isinstance(value, Integer):
+    if dtype.kind not in "fc" or isinstance(value, Integer) or _is_complex_number(value):
         return stored_number(trace, value, dtype)
     number = _seen(trace, value)
     if number is not None and (number != 0 or math.copysign(1.0, number) > 0):
@@ -162,11 +162,16 @@ def filling(trace: Trace, value: Symbol, target: DeviceArray, *, sent: bool = Fa
         raise GraphBreak("layout", "a zero that fills memory with gaps, or without")
     if gaps:
         return stored_number(trace, value, dtype)
-    if number is not None:
+    if number is not None or (isinstance(value, Constant) and type(value.value) is complex):
         return trace.graph.constant(0.0)
     node, zero = stored_number(trace, value, dtype), trace.graph.constant(0.0)
     fails = not isinstance(node.type, NumberType) or node.type.kind != "float"
     return trace.graph.node(ops.SCALAR, (node, zero), {"operator": "add"}, may_raise=fails)
+
+
+def _is_complex_number(value: Symbol) -> bool:
+    """Whether it is a known complex number that is not zero."""
+    return isinstance(value, Constant) and type(value.value) is complex and value.value != 0
 
 
 def _seen(trace: Trace, value: Symbol) -> float | None:
@@ -192,8 +197,8 @@ def stored_number(trace: Trace, value: Symbol, dtype: np.dtype | None) -> Node:
     """
     if isinstance(value, Constant) and fits(value.value, dtype):
         return trace.graph.constant(value.value)
-    if isinstance(value, Integer) and dtype is not None and dtype.kind in "iu":
-        if indexing.fits(trace, value.size, dtype):
+    if isinstance(value, Integer) and dtype is not None and dtype.kind in "iufc":
+        if _whole_fits(trace, value, dtype):
             return trace.graph.size_node(value.size)
     node = arrays.node_of(trace, value) if isinstance(value, Number | Integer) else None
     kind = node.type if node is not None else None
@@ -203,29 +208,43 @@ def stored_number(trace: Trace, value: Symbol, dtype: np.dtype | None) -> Node:
     raise GraphBreak("numpy-call", "a value that is written into an array of CuPy's")
 
 
-FIT_ANY = {"bool": "?bBhHiIlLefd", "int": "", "float": "d", "complex": ""}
+FIT_ANY = {"bool": "?bBhHiIlLefdFD", "int": "", "float": "dD", "complex": ""}
+
+
+def _whole_fits(trace: Trace, value: Integer, dtype: np.dtype) -> bool:
+    """Whether a whole number goes into an array; guarded."""
+    if dtype.kind in "iu":
+        return indexing.fits(trace, value.size, dtype)
+    most, decide = _largest_whole(dtype), trace.sizes.decide
+    return decide("le", value.size, most) and decide("ge", value.size, -most)
 
 
 def fits(number: Any, dtype: np.dtype | None) -> bool:
     """Whether a known number goes into an array without an error or a warning; None: into one of its own kind."""
-    kinds = {bool: "biuf", int: "iuf", float: "f"}.get(type(number), "")
+    kinds = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}.get(type(number), "")
     if not kinds or (dtype is not None and dtype.kind not in kinds):
         return False
     if type(number) is bool:
         return True
     if type(number) is int:
-        if dtype is not None and dtype.kind == "f":
-            return abs(number) <= min(2**53, LARGEST_FLOATS.get(dtype.char, math.inf))
+        if dtype is not None and dtype.kind in "fc":
+            return abs(number) <= _largest_whole(dtype)
         limits = np.iinfo(np.int64 if dtype is None else dtype)
         return bool(limits.min <= number <= limits.max)
-    if dtype is None or not math.isfinite(number):
-        return True
-    return bool(abs(number) <= LARGEST_FLOATS.get(dtype.char, math.inf))
+    most = math.inf if dtype is None else LARGEST_FLOATS.get(dtype.char, math.inf)
+    parts = (number.real, number.imag)
+    return not any(math.isfinite(part) and abs(part) > most for part in parts)
+
+
+def _largest_whole(dtype: np.dtype) -> int:
+    """Up to it whole numbers become the same floats whether a double stands between or not."""
+    return int(min(2**53, LARGEST_FLOATS.get(dtype.char, math.inf)))
 
 
 LARGEST_FLOATS = {
     "e": 65504.0,
     "f": float(np.finfo("f4").max),
+    "F": float(np.finfo("f4").max),
 }  # beyond them CuPy warns of an overflow
 
 

@@ -19,6 +19,7 @@ from ufuse.frame_hook.trace.symbols import (
     Buffer,
     Cell,
     Constant,
+    DeviceArray,
     Dict,
     Instance,
     Integer,
@@ -241,6 +242,8 @@ def _unlike(
     """Why no node chooses between two values."""
     if any(isinstance(one, Unbound) for one in symbols):
         return Unlike("unbound", about)
+    if any(isinstance(one, DeviceArray) for one in symbols):
+        return Unlike("device")
     whole = (isinstance(one, Constant) and type(one.value) is int for one in symbols)
     if any(whole) or any(isinstance(one, Integer) for one in symbols):
         return Unlike("integers", about)

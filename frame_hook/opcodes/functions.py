@@ -115,23 +115,38 @@ def _with_attribute(
     interpreter: Interpreter, function: Function, bit: int, value: Symbol
 ) -> Function:
     value = interpreter.trace.look(value)
-    defaults, keyword_defaults, closure = (
+    defaults, keyword_defaults, closure, attributes = (
         function.defaults,
         function.keyword_defaults,
         function.closure,
+        dict(function.attributes),
     )
     if bit == 1 and isinstance(value, Tuple):
         defaults = value.items
     elif bit == 2 and isinstance(value, Dict):
         keyword_defaults = dict(value.items)
+    elif bit == 4:
+        attributes["__annotations__"] = _annotations(interpreter, value)
+    elif bit == 16:
+        attributes["__annotate__"] = value
     elif bit == 8 and isinstance(value, Tuple):
         cells = (_cell(interpreter, item) for item in value.items)
         closure = tuple(item for item in cells if isinstance(item, Cell))
         if len(closure) != len(value.items):
             raise GraphBreak("opcode", "a closure over unread cells")
     else:
-        raise GraphBreak("opcode", "a nested function with annotations")
-    return Function(function.code, function.globals, defaults, keyword_defaults, closure)
+        raise GraphBreak("opcode", "a nested function with such attributes")
+    return Function(
+        function.code, function.globals, defaults, keyword_defaults, closure, attributes
+    )
+
+
+def _annotations(interpreter: Interpreter, pairs: Symbol) -> Dict:
+    """The dict that CPython makes of names and annotations in turn, where it is first asked for."""
+    items = iterate.items_of(interpreter, pairs)
+    names = [interpreter.trace.look(name) for name in items[::2]]
+    known = [name.value for name in names if isinstance(name, Constant)]
+    return Dict(dict(zip(known, items[1::2], strict=True)))
 
 
 def _cell(interpreter: Interpreter, symbol: Symbol) -> Symbol:

@@ -23,7 +23,7 @@ from ufuse.graph.typing.call import Argument, Sequenced, shape_of
 from ufuse.graph.typing.call_types import bound, call_type
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_draws import RANDOM
-from ufuse.graph.typing.library import CUDA, cupy
+from ufuse.graph.typing.library import CUDA, IMAGES, cupy
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, checked_dtype
 from ufuse.graph.typing.shapes import (
     Shape,
@@ -109,6 +109,8 @@ ROWS: dict[str, Row] = {
     "fft.ifft2":          Row(NUMBERS, layout=False),
     "fft.fftn":           Row(NUMBERS, layout=False),
     "fft.ifftn":          Row(NUMBERS, layout=False),
+    "fft.rfft2":          Row(REAL, layout=False),
+    "fft.rfftn":          Row(REAL, layout=False),
     # solvers and decompositions, which CuPy's other functions of matrices call
     "linalg.solve":       Row(NUMBERS, layout=False),
     "linalg.inv":         Row(NUMBERS, layout=False),
@@ -116,6 +118,7 @@ ROWS: dict[str, Row] = {
     "linalg.qr":          Row(NUMBERS, layout=False),
     "linalg.svd":         Row(NUMBERS, layout=False),
     "linalg.eigh":        Row(NUMBERS, layout=False),
+    "linalg.lstsq":       Row("fd", alike=True),
     "linalg.eigvalsh":    Row(NUMBERS),
     "linalg.slogdet":     Row(NUMBERS),
     # repeating and choosing
@@ -138,6 +141,15 @@ ROWS: dict[str, Row] = {
     NONZERO:              Row(EVERY, numpys="numpy.argwhere"),
 }
 # fmt: on
+
+
+# Fourier transforms whose order of memory is known: along which axes, and how their arguments are called.
+ALONG = ("a", "n", "axis", "norm")
+TRANSFORMS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    **dict.fromkeys(("fft.fft", "fft.ifft", "fft.rfft", "fft.irfft"), (-1, ALONG)),
+    **dict.fromkeys(("fft.fft2", "fft.ifft2"), ((-2, -1), ("a", "s", "axes", "norm"))),
+    **dict.fromkeys(("fft.fftn", "fft.ifftn"), (None, ("a", "s", "axes", "norm"))),
+}
 
 
 def _summed_dtype(dtype: np.dtype) -> np.dtype:
@@ -338,6 +350,8 @@ def _function_on_device(inputs: tuple[Operand, ...], attributes: Attributes, fac
         if len(dtypes) > 1:
             raise CannotInfer("a product of two dtypes")
         return fresh(dtypes.pop(), tuple(attributes["shape"]))
+    if name.startswith(IMAGES):
+        return _filtered(name, inputs)
     if name.removeprefix(DEVICE_FUNCTION) in REDUCERS:
         return _reducer_on_device(name.removeprefix(DEVICE_FUNCTION), inputs, attributes)
     row = row_of(name)
@@ -351,11 +365,59 @@ def _function_on_device(inputs: tuple[Operand, ...], attributes: Attributes, fac
     numpys = numpys_name(name.removeprefix(DEVICE_FUNCTION))
     on_host = tuple(map(_on_host, inputs))
     made = call_type(on_host, {**attributes, "function": numpys}, facts)
+    in_order = row.layout or _is_transformed_in_order(name, kinds[:1], attributes)
     if isinstance(made, TupleType):
-        return TupleType(tuple(_sent(one, row) for one in made.items))
+        return TupleType(tuple(_sent(one, row, in_order) for one in made.items))
     if name == DEVICE_FUNCTION + "array" and isinstance(made, ArrayType) and not is_c_like(made):
         raise CannotInfer("what is sent keeps its order of memory")
-    return _sent(made, row)
+    return _sent(made, row, in_order)
+
+
+def _is_transformed_in_order(name: str, given: list[ArrayType], attributes: Attributes) -> bool:
+    """Whether a Fourier transform is in C order: the last axis is transformed, and last.
+
+    Of several axes cuFFT may do all at once, and then keeps the order of what it takes.
+    """
+    name = name.removeprefix(DEVICE_FUNCTION)
+    if name not in TRANSFORMS or not given:
+        return False
+    along, names = TRANSFORMS[name]
+    named = dict(zip(names, attributes["arguments"], strict=False)) | dict(attributes["keywords"])
+    axes = named.get(names[2], ("const", along))
+    if not isinstance(axes, tuple) or axes[0] != "const":
+        return False
+    last = axes[1] if names[2] == "axis" else (axes[1] or (-1,))[-1]
+    return last in (-1, given[0].ndim - 1) and (names[2] == "axis" or is_c_like(given[0]))
+
+
+def _filtered(name: str, inputs: tuple[Operand, ...]) -> ArrayType:
+    """What a filter gives: an array of the shape and dtype of the one that it filters, or booleans."""
+    image, *others = [one for one in map(_type, inputs) if isinstance(one, ArrayType)]
+    if image.dtype.char not in EVERY or any(one.dtype.kind == "c" for one in others):
+        raise CannotInfer("CuPy has other rules for these dtypes")
+    if ".binary_" not in name:
+        return fresh(image.dtype, image.shape)
+    if not is_c_like(image):
+        raise CannotInfer("the result of an array that is not in C order")
+    return fresh(np.dtype(bool), image.shape)
+
+
+def _reduction_on_device(
+    kernel: Any, inputs: tuple[Operand, ...], attributes: Attributes, facts: Facts
+) -> ArrayType:
+    """What a `ReductionKernel` gives: its operands are broadcast, then reduced."""
+    if any(one.raw for one in (*kernel.in_params, *kernel.out_params)):
+        raise CannotInfer(f"{kernel.name} of raw arrays")
+    arrays = [_array(one) for one in inputs]
+    try:
+        dtypes = tuple(checked_dtype(one.dtype).type for one in arrays)
+        found = cupy().dtypes_of_kernel(kernel.in_params, kernel.out_params, dtypes, ())
+    except (TypeError, ValueError) as error:
+        raise CannotInfer(f"CuPy raises here: {error}") from None
+    shape = broadcast([one.shape for one in arrays], facts)
+    given = {key: value for key, (_, value) in attributes["keywords"]}
+    normalised_axes(given["axis"], len(shape))
+    return fresh(np.dtype(found[1][0]), reduced(shape, given["axis"], given["keepdims"]))
 
 
 def _kernel_on_device(
@@ -363,6 +425,8 @@ def _kernel_on_device(
 ) -> Type:
     """What an `ElementwiseKernel` gives: CuPy is asked for dtypes, and arrays that are not `raw` are broadcast."""
     kernel, types = cupy().kernel_named(name), list(map(_type, inputs))
+    if isinstance(kernel, cupy().own_reduction):
+        return _reduction_on_device(kernel, inputs, attributes, facts)
     if isinstance(kernel, cupy().ufunc):
         wanted = dict(attributes["keywords"]).get("dtype", ("const", None))[1]
         shape = broadcast([shape_of(one) for one in inputs], facts)
@@ -419,14 +483,14 @@ def _on_host(operand: Operand) -> Operand:
     return operand
 
 
-def _sent(made: Type, row: Row) -> ArrayType:
+def _sent(made: Type, row: Row, in_order: bool) -> ArrayType:
     """What NumPy gives, as CuPy has it: numbers are arrays there."""
     if isinstance(made, NumberType):
         return fresh(np.dtype(made.kind), ())
     if not isinstance(made, ArrayType) or made.dtype.kind not in "biufc":
         raise CannotInfer("CuPy gives something else")
     found = fresh(np.dtype(row.made or made.dtype), made.shape)
-    return found if row.layout or found.ndim < 2 else replace(found, order=None, contiguous=False)
+    return found if in_order or found.ndim < 2 else replace(found, order=None, contiguous=False)
 
 
 # Elements by arrays

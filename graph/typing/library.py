@@ -44,11 +44,28 @@ RULED = [
     einsum trace partition argpartition searchsorted digitize repeat pad isin interp median percentile quantile
     average cov corrcoef ptp bincount unique histogram nansum nanprod nanmean nanvar nanstd nanmedian count_nonzero
     nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
+    fft.rfft2 fft.rfftn
     linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
+    linalg.lstsq
 """.split(),
 ]
+# Filters of images, whose results are as what they filter; they are in a module that few programs import.
+IMAGES = "cupyx.scipy.ndimage"
+FILTERS = """
+    correlate convolve correlate1d convolve1d uniform_filter uniform_filter1d gaussian_filter gaussian_filter1d prewitt
+    sobel laplace gaussian_laplace gaussian_gradient_magnitude minimum_filter maximum_filter minimum_filter1d
+    maximum_filter1d rank_filter median_filter percentile_filter binary_erosion binary_dilation binary_opening
+    binary_closing
+""".split()
 ASKING = frozenset(
-    (*METHODS, *FUNCTIONS, *CREATORS, "where", *(name.rpartition(".")[2] for name in RULED))
+    (
+        *METHODS,
+        *FUNCTIONS,
+        *CREATORS,
+        "where",
+        *(name.rpartition(".")[2] for name in RULED),
+        *FILTERS,
+    )
 )  # the names of functions that have rules
 # What a loop knows besides its elements: the place of one, how many there are.
 PLACED = re.compile(r"\b(?:i|n|_ind|(?:in|out)\d+_raw|type_(?:in|out)\d+_raw)\b")
@@ -151,6 +168,8 @@ class CuPy:
             self._rows.setdefault(id(function), ops.OPS[name])
         self.elementwise = module.ElementwiseKernel
         self.reduction = type(core._routines_math.sum_auto_dtype)
+        self.own_reduction = module.ReductionKernel
+        self.dtypes_of_kernel = core._kernel._decide_params_type
         self._kernels: dict[str, Any] = {}  # that programs have been seen to call
         self._kernel_names: dict[int, str] = {}
         self.scalar = module._core._scalar.CScalar
@@ -252,7 +271,12 @@ class CuPy:
 
     def method_of(self, function: Any) -> str | None:
         """The name of one of CuPy's functions written in Python, if it has a rule of its own."""
-        return self._methods.get(id(function))
+        found = self._methods.get(id(function))
+        name = getattr(function, "__name__", "")
+        if found is None and name in FILTERS:
+            is_filter = getattr(sys.modules.get(IMAGES), name, None) is function
+            return f"{IMAGES}.{name}" if is_filter else None
+        return found
 
     def reduced_dtype(self, op: Op, dtype: np.dtype) -> np.dtype:
         """The dtype of a reduction's result.
@@ -401,11 +425,11 @@ def is_device_gufunc(kind: type) -> bool:
 
 
 def is_device_kernel(kind: type) -> bool:
-    """Whether this is the class of CuPy's elementwise kernels, or of its reductions."""
-    if kind.__name__ not in ("ElementwiseKernel", "_SimpleReductionKernel"):
+    """Whether this is the class of CuPy's elementwise kernels, of reductions, or of those of its own functions."""
+    if kind.__name__ not in ("ElementwiseKernel", "ReductionKernel", "_SimpleReductionKernel"):
         return False
     found = imported()
-    return found is not None and kind in (found.elementwise, found.reduction)
+    return found is not None and kind in (found.elementwise, found.own_reduction, found.reduction)
 
 
 def numpys_counterpart(function: Any) -> Any:

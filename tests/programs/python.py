@@ -357,6 +357,25 @@ def content_of_an_empty_cell(x):
     return found, inner(), cell.cell_contents + 1
 
 
+@PROGRAMS.whole()
+def annotated_within(x, f):
+    def scaled(y: np.ndarray, by: float = 2.0, *more: int, key: str = "a") -> np.ndarray:
+        return y * by
+
+    def bare(y: np.ndarray):
+        return scaled(y, key="b") - f
+
+    return bare(x) + scaled(x, f)
+
+
+@PROGRAMS.whole()
+def annotated_and_given(x, f):
+    def scaled(y: np.ndarray, by: float = f) -> np.ndarray:
+        return y * by
+
+    return scaled, scaled(x)
+
+
 @contextlib.contextmanager
 def scaled(by, log):
     """A context manager that is written as a generator."""

@@ -285,6 +285,8 @@ def generated_integers(rng: Any, x: Any) -> Any:
         rng.integers(7),
         rng.integers(-3, 3, (2, 2), endpoint=True),
         rng.integers(x.shape[0], size=2),
+        *[rng.integers(0, 5, 3, dtype) * 2 for dtype in "bBhHiIlL"],
+        rng.integers(-3, 3, dtype=np.int8, size=(2, 2)),
     )
 
 
@@ -336,7 +338,9 @@ REFUSED: list[Callable[[Any, Any], Any]] = [
     lambda rng, x: rng.exponential(x, x.shape),
     lambda rng, x: rng.uniform(x, 2),
     lambda rng, x: rng.integers(4, 2, 3),
-    lambda rng, x: rng.integers(0, 9, 3, "i4"),
+    lambda rng, x: rng.integers(0, 300, 3, "i1"),
+    lambda rng, x: rng.integers(-1, 3, 3, np.uint8),
+    lambda rng, x: rng.integers(0, 3, 3, "f4"),
     lambda rng, x: rng.integers(2.5, size=3),
     lambda rng, x: rng.random(-3),
     lambda rng, x: rng.integers(0, 2**40, 3),
@@ -353,7 +357,7 @@ def test_what_a_generator_leaves_to_cupy(host: Host, function: Callable[[Any, An
         for _ in range(3):
             try:
                 found.append(bits(called(rng, cp.asarray(X))))
-            except (TypeError, ValueError, NotImplementedError) as error:
+            except (TypeError, ValueError, OverflowError, NotImplementedError) as error:
                 found.append((type(error), str(error)))
             found.append(bits(rng.random(2)))
         return found

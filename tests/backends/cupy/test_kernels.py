@@ -121,3 +121,44 @@ def test_arrays_of_both_libraries_are_refused_as_by_cupy(host: Host) -> None:
         with pytest.raises(TypeError) as ours:
             compiled(x, A)
         assert str(ours.value) == str(plain.value)
+
+
+def test_reduction_kernels(host: Host) -> None:
+    """By their own calls: of one array or several, along axes and of everything, of computed arrays and views."""
+    cp = host.cupy
+    length = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "length")
+    chosen = cp.ReductionKernel(
+        "T x, S mask", "T y", "mask ? x : 0", "a + b", "y = a", "0", "chosen"
+    )
+    count = cp.ReductionKernel("T m", "float32 n", "m ? 1.0 : 0.0", "a + b", "n = a", "0.0", "many")
+    largest = cp.ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", "", "largest")
+    for dtype in "fdli":
+        x = cp.asarray((A * 9).astype(dtype))
+        check(lambda x: length(x * 2) + 1, x)
+        check(lambda x: x / length(x, axis=1, keepdims=True) + length(x.T, axis=(0, 1)), x)
+        check(lambda x: chosen(x, x[:, :1] > 0, axis=0) * 2, x)
+        check(lambda x: count(x > 0, axis=-1) + largest(x[:, ::2], axis=1), x)
+
+
+def test_reduction_kernels_that_are_left_to_cupy(host: Host) -> None:
+    """Into arrays that are given, of numbers, and of nothing without an identity."""
+    cp = host.cupy
+    chosen = cp.ReductionKernel("T x, T y", "T z", "x * y", "a + b", "z = a", "0", "product_sum")
+    largest = cp.ReductionKernel("T x", "T y", "x", "max(a, b)", "y = a", "", "largest")
+    x = cp.asarray(A)
+
+    def into(x: Any, y: Any) -> Any:
+        return chosen(x * 2, x, axis=0, out=y) + 1
+
+    def of_a_number(x: Any, y: Any) -> Any:
+        return chosen(x, 2.0, axis=1) * 2 + y[:4]
+
+    for function in (into, of_a_number):
+        compiled = ufuse.compile(function)
+        for _ in range(3):
+            wanted = function(x, cp.zeros(5))
+            assert why_different(compiled(x, cp.zeros(5)), wanted) is None
+    compiled = ufuse.compile(lambda x: largest(x * 2))
+    for _ in range(3):
+        with pytest.raises(ValueError, match="zero-size array"):
+            compiled(x[:0])

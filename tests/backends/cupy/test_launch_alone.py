@@ -680,10 +680,9 @@ def test_many_runs_leak_nothing(device: Device) -> None:
     tracemalloc.stop()
 
 
-def viewing(*keys: Any, transposes: bool = False) -> Any:
-    """A program of one map of what its input is after each key, or after its axes were put in each order."""
+def viewing(*keys: Any, kind: str = "getitem") -> Any:
+    """A program of one map of what its input is after each key, or with its axes in each order, or of each shape."""
     count = len(keys)
-    kind = "transpose" if transposes else "getitem"
     constants = tuple((1 + place, key) for place, key in enumerate(keys))
     steps = tuple(
         (kind, failing, (), (count + place if place else 0, 1 + place), (count + 1 + place,), ())
@@ -695,8 +694,8 @@ def viewing(*keys: Any, transposes: bool = False) -> Any:
     )
 
 
-def failing(*_: object) -> None:
-    """Stand for CuPy's own view, which is not to be made."""
+def failing(*_: object, **__: object) -> None:
+    """Stand for CuPy's own view or memory, which is not to be made."""
     raise AssertionError
 
 
@@ -760,7 +759,115 @@ def test_views_for_kernels_are_numpys(device: Device, seed: int) -> None:
         check_view(device, x, y, viewing(first, second))
         order = tuple(int(axis) for axis in draw.permutation(len(shape)))
         y = x.transpose(order).transpose(order)
-        check_view(device, x, y, viewing(order, order, transposes=True))
+        check_view(device, x, y, viewing(order, order, kind="transpose"))
+
+
+@pytest.mark.parametrize(
+    "shapes", [((4, 6), (24,)), ((24,), (2, 3, 4)), ((), (1, 1)), ((1, 5), (5,)), ((3, 1), (3, 1))]
+)
+def test_views_of_other_shapes_are_numpys(device: Device, shapes: tuple[Any, Any]) -> None:
+    """Elements in C order get other axes where they are."""
+    x = np.zeros(shapes[0])
+    check_view(device, x, x.reshape(shapes[1]), viewing(shapes[1], shapes[1], kind="reshape"))
+
+
+@pytest.mark.parametrize(
+    ("x", "shape"),
+    [
+        (np.zeros((4, 6))[:, ::2], (12,)),
+        (np.zeros((4, 6)).T, (24,)),
+        (np.zeros((4, 6)), (4, -1)),
+        (np.zeros((4, 6)), [24]),
+        (np.zeros((4, 6)), (4, 5)),
+        (np.zeros((0, 6)), (6, 0)),
+    ],
+)  # fmt: skip
+def test_other_shapes_are_cupys_own(device: Device, x: np.ndarray, shape: Any) -> None:
+    """What lies otherwise, or has other lengths, is asked of the array itself."""
+    with pytest.raises(AssertionError):
+        viewing(shape, kind="reshape")(array_of(x.shape, strides=x.strides))
+    assert not device.launches
+
+
+def emptying(shape: Any, dtype: Any, function: Any, *, given: bool = False) -> Any:
+    """A program of new memory, over which one map goes; `given`: it is an output too."""
+    kernel = ("kernel", a_map(1), (), (2,), (3,), ())
+    outputs = (2, 3) if given else (3,)
+    steps = (("empty", function, ("dtype",), (0, 1), (2,), ()), kernel)
+    return _launch.Program(0, 4, ((0, shape), (1, dtype)), (), steps, outputs, 2, refusing)
+
+
+def test_new_memory_for_kernels_is_no_array(device: Device) -> None:
+    """It is memory of as many bytes; where something else reads it an array in C order."""
+    device.sizes = (8, 8, 4)
+    assert emptying((3, 5), F8, failing)().shape == (3, 5)
+    assert device.made == [120, -1]
+    assert emptying((), F8, failing)().shape == ()
+    assert device.made[2:] == [8, -1]
+    made, result = emptying((3, 5), F8, failing, given=True)()
+    assert made.shape == result.shape == (3, 5)
+    assert device.made[4:] == [-1, -1]
+    assert len(device.launches) == 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [([3], F8), ((-1,), F8), ((3.0,), F8), ((3,), "f8"), ((2**70,), F8)]
+)
+def test_other_new_memory_is_cupys_own(device: Device, shape: Any, dtype: Any) -> None:
+    """Shapes and dtypes that are none here are CuPy's to read."""
+    with pytest.raises(AssertionError):
+        emptying(shape, dtype, failing)()
+    assert not device.made
+
+
+def in_a_row(count: int) -> Any:
+    """A program of maps, each over what the one before has made."""
+    steps = tuple(
+        ("kernel", a_map(1), (), (place,), (place + 1,), (place,) if place else ())
+        for place in range(count)
+    )
+    return _launch.Program(1, count + 1, (), (), steps, (count,), count, refusing)
+
+
+def test_memory_of_a_call_is_used_again(device: Device) -> None:
+    """Of results of one size two are made, where only kernels read them; none is kept behind the call."""
+    device.sizes = (8, 8, 4)
+    for mode in ("never", "always"):  # the last one is that of all tests
+        _launch.replay(mode)
+        device.made.clear()
+        in_a_row(6)(array_of((3, 5)))
+        assert device.made == [120, 120, -1]
+        in_a_row(6)(array_of((7,)))
+        assert device.made[3:] == [56, 56, -1]
+
+
+def test_memory_is_cupys_again_before_its_own_steps(device: Device) -> None:
+    """A function that is called may want what was let go."""
+    device.sizes = (8, 8, 4)
+    kernels = [
+        ("kernel", a_map(1), (), (0,), (1,), ()),
+        ("kernel", a_map(1), (), (1,), (2,), (1,)),
+        ("call", len, (), (5,), (6,), ()),
+        ("kernel", a_map(1), (), (2,), (3,), (2,)),
+        ("kernel", a_map(1), (), (3,), (4,), (3,)),
+    ]
+    _launch.Program(1, 7, ((5, ()),), (), tuple(kernels), (4,), 5, refusing)(array_of((3, 5)))
+    assert device.made == [120, 120, 120, -1]
+
+
+def test_memory_that_is_seen_is_not_used_again(device: Device) -> None:
+    """Views of it may be read later; a result is an array of its own."""
+    device.sizes = (8, 8, 4)
+    steps = (
+        ("kernel", a_map(1), (), (0,), (1,), ()),
+        ("getitem", failing, (), (1, 6), (2,), (1,)),
+        ("kernel", a_map(1), (), (0,), (3,), ()),
+        ("kernel", a_map(1), (), (2,), (4,), (2,)),
+        ("kernel", a_map(1), (), (3,), (5,), (3,)),
+    )
+    program = _launch.Program(1, 7, ((6, slice(None)),), (), steps, (4, 5), 5, refusing)
+    program(array_of((3, 5)))
+    assert device.made == [120, 120, -1, -1]
 
 
 @pytest.mark.parametrize("key", [3, -4, (0, 0), (slice(None, None, 0),), (..., ...), (None,) * 9])
@@ -770,7 +877,7 @@ def test_other_views_are_cupys_own(device: Device, key: Any) -> None:
     with pytest.raises((TypeError, RefusedError)):
         viewing(key)(array_of((3,)))
     with pytest.raises(AssertionError):
-        viewing((0, 0), transposes=True)(array_of((3, 3)))
+        viewing((0, 0), kind="transpose")(array_of((3, 3)))
     assert not device.launches
     step = ("getitem", None, (), (0, 1), (2,), ())
     program = _launch.Program(1, 3, ((1, slice(None)),), (), (step,), (2,), 1, refusing)

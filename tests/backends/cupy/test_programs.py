@@ -151,3 +151,22 @@ def test_a_program(host: Host, program: Callable[..., Any]) -> None:
     others = cp.asarray(A, order="F"), cp.asarray(np.vstack([B, B]))[::2]
     assert why_different(compiled(cp, *others), program(cp, *others)) is None
     assert compiled.stats.traces
+
+
+def test_why_sides_on_a_device_are_graphs_of_their_own(host: Host) -> None:
+    """What is behind a branch is part of the kernels of each side: one launch less than where the sides meet."""
+    cp = host.cupy
+
+    def chosen(x: Any, y: Any) -> Any:
+        z = x * 2 + y if float(x[0]) > 0 else x - y * 3
+        return z * z
+
+    compiled = ufuse.compile(chosen)
+    x, y = cp.asarray(A[0]), cp.asarray(B[0])
+    for _ in range(100):
+        for given in (x, -x):
+            assert why_different(compiled(given, y), chosen(given, y)) is None
+    with host.device.counting() as counts:
+        compiled(x, y)
+    assert counts["launch"] == 1
+    assert "sides compute on a device" in " ".join(one.reason for one in compiled.breaks)

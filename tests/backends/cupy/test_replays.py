@@ -318,15 +318,18 @@ def test_a_graph_belongs_to_one_stream(host: Host) -> None:
     assert replays(lambda: calls([1] * 12)) == (1, 4)  # the eighth in a row is remembered
 
 
-def test_memory_runs_out_no_earlier(host: Host) -> None:
-    """Behind a visible write, too: what is kept for launches that wait is given back before an error is raised."""
+@pytest.mark.parametrize("fewer", [0, 32])
+@pytest.mark.parametrize("way", ["always", "never"])
+def test_memory_runs_out_no_earlier(host: Host, fewer: int, way: str) -> None:
+    """Behind a visible write, too: what is kept for launches that wait, or to be used again, is given back first."""
     cp = host.cupy
+    _launch.replay(way)
 
     def program(u: Any) -> Any:
         u[0] = u[1] * 2
         x = u
         for _ in range(12):
-            x = x[:, ::-1] * 0.5 + x[::-1]
+            x = x[: len(x) - fewer, ::-1] * 0.5 + x[fewer:][::-1]
         return x
 
     compiled = ufuse.compile(program)

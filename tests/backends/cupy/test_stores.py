@@ -274,3 +274,63 @@ def test_graphs_without_arguments(host: Host) -> None:
     assert not compiled.breaks
     text = str(compiled.graphs[0])
     assert str(ufuse.Graph.parse(text)) == text
+
+
+@pytest.mark.parametrize("dtype", ["c16", "c8"])
+def test_numbers_for_complex_arrays(host: Host, dtype: str) -> None:
+    """Whole, real and complex ones, by slices and masks; of a zero the sign goes where CuPy clears memory."""
+    z = (A + 1j * B).astype(dtype)
+
+    def filled(cp: Any, z: Any, x: Any) -> Any:
+        y = z * 2
+        y[x > 0] = 2
+        y[0] = 0.5
+        y[1, ::2] = 1.5 - 2j
+        y[x < -1] = 1j
+        y[2] = True
+        return y + 1
+
+    def cleared(cp: Any, z: Any, x: Any) -> Any:
+        y, w, v = z * 2, z * 3, z * 4
+        y[0] = complex(-0.0, -0.0)
+        y[1, ::2] = -0.0
+        y[2, ::2] = complex(-0.0, 0.0)
+        y[3] = complex(-0.0, 1.0)
+        w[x > 0] = -0.0
+        w[x < -1] = complex(0.0, -0.0)
+        v[...] = complex(1.0, -0.0)
+        return y, w, v
+
+    def whole(cp: Any, z: Any, x: Any) -> Any:
+        y = z * 1
+        y[len(x) - 1] = len(x)
+        y[0, 0] = x.shape[1] * 3
+        x[1] = len(x)
+        x[x > 0.5] = z.shape[1] - 20
+        return y
+
+    for function in (filled, cleared, whole):
+        check(host, function, z, A)
+
+
+def test_whole_numbers_that_round_twice(host: Host) -> None:
+    """A whole number goes through a double, as in CuPy; what does not fit raises or warns there."""
+
+    def stored(cp: Any, x: Any, n: int) -> Any:
+        y = x * 2
+        y[0] = n
+        y[1:][x[1:] > 0] = n
+        return y
+
+    cp, x = host.cupy, A[0]
+    for dtype in ("f4", "c8", "f8", "f2", "i8"):
+        compiled = ufuse.compile(stored)
+        for n in (3, -7, 2**53 + 1, 2**62 + 2**38 + 1, -(2**63), 5, 70000, 2**70, 10**40):
+            given = cp.asarray(x.astype(dtype))
+            results: list[Any] = []
+            for function in (stored, compiled):
+                try:
+                    results.append(function(cp, given, n).get().tobytes())
+                except (OverflowError, RuntimeWarning) as error:
+                    results.append(str(error))
+            assert results[0] == results[1], (dtype, n)

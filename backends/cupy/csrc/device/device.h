@@ -54,13 +54,13 @@ is_tuple(PyObject *given)
 
 enum { MOST_AXES_OF_VIEW = 8 };
 
-typedef enum { VIEW_INDEXED, VIEW_TRANSPOSED, VIEW_OF_MEMORY } ViewKind;
+typedef enum { VIEW_INDEXED, VIEW_TRANSPOSED, VIEW_RESHAPED, VIEW_OF_MEMORY } ViewKind;
 
 /* What stands for an array where kernels alone read it: see views.c. */
 typedef struct {
     PyObject_HEAD
     PyObject *base; /* an array, or a view, which keeps the memory and the dtype; or memory */
-    PyObject *key;  /* what it is indexed with; the order of its axes; or the dtype */
+    PyObject *key;  /* what it is indexed with; the order of its axes; its shape; or the dtype */
     ViewKind kind;
     uintptr_t data;
     PyObject *dtype; /* borrowed */
@@ -69,6 +69,17 @@ typedef struct {
 } View;
 
 extern PyTypeObject *view_type;
+
+enum { MOST_SPARE = 8 };
+
+/* Memory that a call is done with: see spare.c. */
+typedef struct {
+    int count;
+    double bytes, taken; /* that are there; that were taken again */
+    PyObject *memory[MOST_SPARE];
+    Py_ssize_t size[MOST_SPARE];
+    uintptr_t data[MOST_SPARE];
+} Spare;
 
 /* layout.c: where the structs of arrays have what. */
 bool is_device_array(PyObject *object);
@@ -81,9 +92,17 @@ PyObject *layout_view(PyObject *module, PyObject *object);
 /* views.c: views without arrays of CuPy's. */
 PyObject *new_view(PyObject *base, PyObject *key, ViewKind kind);
 PyObject *new_result(bool for_kernels, int ndim, const Py_ssize_t *shape, PyObject *dtype,
-                     int device, uintptr_t *data);
+                     int device, Spare *spare, uintptr_t *data);
+bool spare_view(Spare *spare, PyObject *object);
+int read_shape(PyObject *shape, Py_ssize_t *lengths);
+bool lies_in_order(PyObject *object);
 PyObject *as_array(PyObject *object);
 int views_begin(void);
+
+/* spare.c */
+bool spare_put(Spare *spare, PyObject *memory, Py_ssize_t size, uintptr_t data);
+PyObject *spare_take(Spare *spare, Py_ssize_t size, uintptr_t *data);
+void spare_drop(Spare *spare);
 
 /* functions.c: C functions of CuPy's and of the driver's. */
 void *address_in(PyObject *functions, const char *name);

@@ -122,8 +122,81 @@ transpose_array(const DeviceView *of, PyObject *axes, View *made)
     return true;
 }
 
+/* The lengths that a tuple has; how many, or -1, without an exception, where they are others. */
+int
+read_shape(PyObject *shape, Py_ssize_t *lengths)
+{
+    if (!PyTuple_CheckExact(shape) || PyTuple_GET_SIZE(shape) > MOST_AXES_OF_VIEW) {
+        return -1;
+    }
+    int ndim = (int)PyTuple_GET_SIZE(shape);
+    for (int axis = 0; axis < ndim; axis++) {
+        PyObject *length = PyTuple_GET_ITEM(shape, axis);
+        lengths[axis] = PyLong_CheckExact(length) ? PyLong_AsSsize_t(length) : -1;
+        if (lengths[axis] < 0) {
+            PyErr_Clear();
+            return -1;
+        }
+    }
+    return ndim;
+}
+
+static Py_ssize_t
+item_size(const DeviceView *view)
+{
+    return (Py_ssize_t)PyDataType_ELSIZE((PyArray_Descr *)view->dtype);
+}
+
+/* How many elements there are, where they lie side by side in C order; else 0. */
+static Py_ssize_t
+elements_in_order(const DeviceView *of)
+{
+    Py_ssize_t elements = 1;
+    for (int axis = of->ndim; axis-- > 0;) {
+        if (of->strides[axis] != elements * item_size(of)) {
+            return 0;
+        }
+        elements *= of->shape[axis];
+    }
+    return elements;
+}
+
+/* Whether the elements of an array, or of a view, lie so: given other axes they stay where they
+ * are. */
+bool
+lies_in_order(PyObject *object)
+{
+    DeviceView of;
+    return view_of(object, &of) && elements_in_order(&of) > 0;
+}
+
+/* Give elements that lie so other axes. */
+static bool
+reshape_array(const DeviceView *of, PyObject *shape, View *made)
+{
+    Py_ssize_t elements = elements_in_order(of), item = item_size(of);
+    made->ndim = read_shape(shape, made->shape);
+    Py_ssize_t step = 1;
+    for (int axis = made->ndim; axis-- > 0;) {
+        made->strides[axis] = step * item;
+        if (made->shape[axis] == 0 || __builtin_mul_overflow(step, made->shape[axis], &step)) {
+            return false;
+        }
+    }
+    return made->ndim >= 0 && elements > 0 && step == elements;
+}
+
+static bool
+index_by_key(const DeviceView *of, PyObject *key, View *made)
+{
+    Indexing indexing = {.of = *of, .made = made};
+    return PyTuple_CheckExact(key)
+               ? index_array(&indexing, ((PyTupleObject *)key)->ob_item, PyTuple_GET_SIZE(key))
+               : index_array(&indexing, &key, 1);
+}
+
 /*
- * A view of an array, or of a view, for kernels: indexed with a basic key, or transposed. NULL,
+ * A view of an array, or of a view, for kernels: indexed, transposed or reshaped. NULL,
  * without an exception, where CuPy's own call is to make it, or to say why not. NULL with an
  * exception where memory is short.
  */
@@ -145,11 +218,9 @@ new_view(PyObject *base, PyObject *key, ViewKind kind)
     made->dtype = of.dtype;
     made->device = of.device;
     made->ndim = 0;
-    Indexing indexing = {.of = of, .made = made};
     bool fine = kind == VIEW_TRANSPOSED ? transpose_array(&of, key, made)
-                : PyTuple_CheckExact(key)
-                    ? index_array(&indexing, ((PyTupleObject *)key)->ob_item, PyTuple_GET_SIZE(key))
-                    : index_array(&indexing, &key, 1);
+                : kind == VIEW_RESHAPED ? reshape_array(&of, key, made)
+                                        : index_by_key(&of, key, made);
     if (!fine) {
         Py_CLEAR(made);
     }
@@ -173,12 +244,12 @@ put_c_order(View *made, const Py_ssize_t *shape, int ndim)
 }
 
 /*
- * A new array in C order; where only kernels read it no more than its memory. `*data` is set to its
- * address. May run Python code, as `new_array`.
+ * A new array in C order; where only kernels read it no more than its memory, spare one or new one.
+ * `*data` is set to its address. May run Python code, as `new_array`.
  */
 PyObject *
 new_result(bool for_kernels, int ndim, const Py_ssize_t *shape, PyObject *dtype, int device,
-           uintptr_t *data)
+           Spare *spare, uintptr_t *data)
 {
     if (!for_kernels || ndim > MOST_AXES_OF_VIEW) {
         return new_array(ndim, shape, dtype, data);
@@ -188,7 +259,10 @@ new_result(bool for_kernels, int ndim, const Py_ssize_t *shape, PyObject *dtype,
     if (bytes < 0) { /* CuPy says what becomes of it */
         return new_array(ndim, shape, dtype, data);
     }
-    PyObject *memory = new_memory(bytes, data);
+    PyObject *memory = spare_take(spare, bytes, data);
+    if (memory == NULL) {
+        memory = new_memory(bytes, data);
+    }
     View *view = memory == NULL ? NULL : PyObject_New(View, view_type);
     if (view == NULL) {
         Py_XDECREF(memory);
@@ -204,6 +278,30 @@ new_result(bool for_kernels, int ndim, const Py_ssize_t *shape, PyObject *dtype,
     memcpy(view->shape, made.shape, sizeof(made.shape));
     memcpy(view->strides, made.strides, sizeof(made.strides));
     return (PyObject *)view;
+}
+
+/*
+ * Drop a view, a reference that is taken, whose memory nobody else has, and keep that; false where
+ * it is another object, or there is no room.
+ */
+bool
+spare_view(Spare *spare, PyObject *object)
+{
+    if (!Py_IS_TYPE(object, view_type) || Py_REFCNT(object) > 1) {
+        return false;
+    }
+    const View *view = (const View *)object;
+    if (view->kind != VIEW_OF_MEMORY || Py_REFCNT(view->base) > 1) {
+        return false;
+    }
+    Py_ssize_t size = view->ndim > 0 ? view->shape[0] * view->strides[0]
+                                     : (Py_ssize_t)PyDataType_ELSIZE((PyArray_Descr *)view->dtype);
+    if (!spare_put(spare, view->base, size, view->data)) {
+        return false;
+    }
+    Py_INCREF(view->base); /* the view's own reference goes with it */
+    Py_DECREF(object);
+    return true;
 }
 
 /* An array over memory: `type(shape, dtype, memory)`. */
@@ -241,9 +339,11 @@ as_array(PyObject *object)
     if (base == NULL) {
         return NULL;
     }
-    PyObject *array = view->kind == VIEW_TRANSPOSED
-                          ? PyObject_CallMethod(base, "transpose", "(O)", view->key)
-                          : PyObject_GetItem(base, view->key);
+    PyObject *array =
+        view->kind == VIEW_INDEXED
+            ? PyObject_GetItem(base, view->key)
+            : PyObject_CallMethod(base, view->kind == VIEW_RESHAPED ? "reshape" : "transpose",
+                                  "(O)", view->key);
     Py_DECREF(base);
     return array;
 }

@@ -24,6 +24,7 @@ typedef struct {
     intptr_t stream;
     Queue *queue;  /* where launches wait, or NULL: they do not */
     bool declines; /* a kernel would refuse arrays such as these again */
+    Spare spare;
 } Run;
 
 /* An argument of a recorded launch: a place among operands, results and temporaries, or a value. */

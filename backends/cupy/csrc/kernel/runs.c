@@ -475,8 +475,8 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kerne
     }
     for (int i = 0; i < self->results; i++) {
         uintptr_t data = 0;
-        results[i] =
-            new_result(for_kernels[i], walk.ndim, walk.shape, self->dtype[i], run->device, &data);
+        results[i] = new_result(for_kernels[i], walk.ndim, walk.shape, self->dtype[i], run->device,
+                                &run->spare, &data);
         if (results[i] == NULL) {
             drop(results, i);
             return -1;
@@ -568,15 +568,15 @@ find_record(Kernel *self, PyObject *const *operands, const Py_ssize_t *key, size
  * `*memory`, NULL where there are none; with their addresses.
  */
 static int
-make_memory(const Kernel *self, const Record *record, int device, const bool *for_kernels,
+make_memory(const Kernel *self, const Record *record, Run *run, const bool *for_kernels,
             Cell *cells, PyObject **results, PyObject **memory)
 {
     Py_ssize_t offset = 0;
     uintptr_t data = 0;
     for (int i = 0; i < record->results; i++) {
         const RecordedResult *result = &record->result[i];
-        results[i] =
-            new_result(for_kernels[i], result->ndim, result->shape, result->dtype, device, &data);
+        results[i] = new_result(for_kernels[i], result->ndim, result->shape, result->dtype,
+                                run->device, &run->spare, &data);
         if (results[i] == NULL) {
             return -1;
         }
@@ -585,7 +585,10 @@ make_memory(const Kernel *self, const Record *record, int device, const bool *fo
     if (record->temporaries == 0) {
         return 0;
     }
-    *memory = new_memory(record->size, &data);
+    *memory = spare_take(&run->spare, record->size, &data);
+    if (*memory == NULL) {
+        *memory = new_memory(record->size, &data);
+    }
     for (int i = 0; *memory != NULL && i < record->temporaries; i++) {
         cells[self->operands + record->results + i] = cell_of_word(data + (uintptr_t)offset);
         offset += record->temporary[i];
@@ -620,12 +623,16 @@ run_record(const Kernel *self, const Record *record, Cell *operands, Run *run,
     memcpy(cells, operands, (size_t)self->operands * sizeof(Cell));
     int status = reserve(run, record->launches, record->arguments, record->bytes);
     if (status == 0) {
-        status = make_memory(self, record, run->device, for_kernels, cells, results, &memory);
+        status = make_memory(self, record, run, for_kernels, cells, results, &memory);
     }
     if (status == 0) {
         status = run_launches(record, cells, run);
     }
-    if (status == 0 && memory != NULL && run->queue != NULL) {
+    uintptr_t data = memory == NULL ? 0 : (uintptr_t)cells[self->operands + record->results].word;
+    if (status == 0 && memory != NULL && spare_put(&run->spare, memory, record->size, data)) {
+        memory = NULL;
+    }
+    else if (status == 0 && memory != NULL && run->queue != NULL) {
         queue_keep(run->queue, memory);
     }
     else {

@@ -46,6 +46,7 @@ static const struct {
     [STEP_CALL] = {"call", -1, 1},      [STEP_GETITEM] = {"getitem", 2, 1},
     [STEP_APART] = {"apart", -1, 1},    [STEP_TRANSPOSE] = {"transpose", 2, 1},
     [STEP_UNPACK] = {"unpack", 1, -1},  [STEP_TUPLE] = {"tuple", -1, 1},
+    [STEP_RESHAPE] = {"reshape", 2, 1}, [STEP_EMPTY] = {"empty", 2, 1},
 };
 
 static int
@@ -197,12 +198,17 @@ has_slot(const Slots *slots, int slot)
     return false;
 }
 
+static bool
+takes_view(const Step *step)
+{
+    return step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE || step->kind == STEP_RESHAPE;
+}
+
 /* Whether a step reads a slot as the array of a view that only kernels read. */
 static bool
 views_for_kernels(const Step *step, int slot)
 {
-    bool is_view = step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE;
-    return is_view && step->for_kernels[0] && step->reads.slot[0] == slot &&
+    return takes_view(step) && step->for_kernels[0] && step->reads.slot[0] == slot &&
            step->reads.slot[1] != slot;
 }
 
@@ -229,8 +235,7 @@ find_for_kernels(Program *self)
 {
     for (int i = self->steps; i-- > 0;) {
         Step *step = &self->step[i];
-        bool may_be =
-            step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE || step->kind == STEP_KERNEL;
+        bool may_be = takes_view(step) || step->kind == STEP_KERNEL || step->kind == STEP_EMPTY;
         for (int j = 0; may_be && j < step->outs.count; j++) {
             step->for_kernels[j] = is_for_kernels(self, i, step->outs.slot[j]);
         }

@@ -11,6 +11,8 @@ typedef enum {
     STEP_APART, /* a call that reads and writes no memory of the device's but new one */
     STEP_GETITEM,
     STEP_TRANSPOSE,
+    STEP_RESHAPE,
+    STEP_EMPTY, /* new memory, of a shape and a dtype */
     STEP_UNPACK,
     STEP_TUPLE
 } StepKind;

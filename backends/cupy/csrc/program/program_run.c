@@ -18,15 +18,38 @@ is_handled_error(void)
     return handled_errors != NULL && PyErr_ExceptionMatches(handled_errors);
 }
 
-/* Drop an object, behind the launches that wait: they may read or write its memory. */
+/* What a view that nobody else has is of, in its place: references are taken, and given. */
+static PyObject *
+base_of(PyObject *object)
+{
+    while (Py_IS_TYPE(object, view_type) && Py_REFCNT(object) == 1 &&
+           ((View *)object)->kind != VIEW_OF_MEMORY) {
+        PyObject *base = Py_NewRef(((View *)object)->base);
+        Py_DECREF(object);
+        object = base;
+    }
+    return object;
+}
+
+/*
+ * Drop an object, behind the launches that wait: they may read or write its memory, which the next
+ * kernels of this call may take.
+ */
 static void
 release(Run *run, PyObject *object)
 {
-    if (object != NULL && run->queue != NULL && run->queue->launches > 0) {
+    if (object == NULL) {
+        return;
+    }
+    object = base_of(object);
+    if (spare_view(&run->spare, object)) {
+        return;
+    }
+    if (run->queue != NULL && run->queue->launches > 0) {
         queue_keep(run->queue, object);
     }
     else {
-        Py_XDECREF(object);
+        Py_DECREF(object);
     }
 }
 
@@ -131,18 +154,50 @@ static int
 take_view(const Step *step, PyObject **slots, Run *run)
 {
     PyObject *base = slots[step->reads.slot[0]], *key = slots[step->reads.slot[1]];
-    bool transposes = step->kind == STEP_TRANSPOSE;
+    ViewKind kind = step->kind == STEP_TRANSPOSE ? VIEW_TRANSPOSED
+                    : step->kind == STEP_RESHAPE ? VIEW_RESHAPED
+                                                 : VIEW_INDEXED;
     PyObject *made = NULL;
-    if (step->for_kernels[0] && (transposes || is_basic(key))) {
-        made = new_view(base, key, transposes ? VIEW_TRANSPOSED : VIEW_INDEXED);
+    if (step->for_kernels[0] && (kind != VIEW_INDEXED || is_basic(key))) {
+        made = new_view(base, key, kind);
     }
     if (made == NULL && !PyErr_Occurred()) {
         PyObject *array = as_array(base);
         if (array != NULL) {
             PyObject *given[] = {array, key};
-            made = transposes ? PyObject_Vectorcall(step->object, given, 2, NULL)
-                              : PyObject_GetItem(array, key);
+            made = kind == VIEW_INDEXED ? PyObject_GetItem(array, key)
+                                        : PyObject_Vectorcall(step->object, given, 2, NULL);
             Py_DECREF(array);
+        }
+    }
+    if (made == NULL) {
+        return -1;
+    }
+    store(slots, step->outs.slot[0], made, run);
+    return 0;
+}
+
+/* New memory in C order; where its shape is no tuple of lengths CuPy's own function says what it
+ * is. */
+static int
+make_empty(const Step *step, PyObject **slots, Run *run)
+{
+    PyObject *reads[] = {slots[step->reads.slot[0]], slots[step->reads.slot[1]]}, *made = NULL;
+    Py_ssize_t shape[MOST_AXES_OF_VIEW];
+    int ndim = PyArray_DescrCheck(reads[1]) ? read_shape(reads[0], shape) : -1;
+    if (ndim < 0) {
+        made = called(step, reads);
+    }
+    else {
+        uintptr_t data;
+        made = new_result(step->for_kernels[0], ndim, shape, reads[1], run->device, &run->spare,
+                          &data);
+        double bytes = (double)PyDataType_ELSIZE((PyArray_Descr *)reads[1]);
+        for (int axis = 0; axis < ndim; axis++) {
+            bytes *= (double)shape[axis];
+        }
+        if (run->queue != NULL) {
+            run->queue->bytes += bytes;
         }
     }
     if (made == NULL) {
@@ -155,8 +210,11 @@ take_view(const Step *step, PyObject **slots, Run *run)
 static int
 run_step(const Step *step, PyObject **slots, Run *run)
 {
-    if (step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE) {
+    if (step->kind == STEP_GETITEM || step->kind == STEP_TRANSPOSE || step->kind == STEP_RESHAPE) {
         return take_view(step, slots, run);
+    }
+    if (step->kind == STEP_EMPTY) {
+        return make_empty(step, slots, run);
     }
     if (step->kind == STEP_KERNEL) {
         return run_kernel(step, slots, run);
@@ -283,13 +341,22 @@ prepare_step(const Program *self, const Step *step, PyObject *const *slots, Run 
     const double most_bytes = 32 << 20; /* that wait to be given back */
     Queue *queue = run->queue;
     if (queue == NULL) {
+        if (!leaves_waiting(step)) {
+            spare_drop(&run->spare); /* it is CuPy's to give away again */
+        }
         return 0;
     }
+    queue->bytes -= Py_MIN(run->spare.taken, queue->bytes); /* no new memory */
+    run->spare.taken = 0;
     bool waits = leaves_waiting(step) &&
                  (step->kind != STEP_GETITEM || is_basic(slots[step->reads.slot[1]])) &&
+                 (step->kind != STEP_RESHAPE || lies_in_order(slots[step->reads.slot[0]])) &&
                  queue->launches < MOST_WAITING && queue->bytes < most_bytes;
     if (!waits && launch_all(self, run, place) < 0) {
         return -1;
+    }
+    if (!leaves_waiting(step)) {
+        spare_drop(&run->spare);
     }
     /* What the step drops, and memory of a kernel's own. */
     return queue_reserve(queue, 0, 0, step->outs.count + step->clear.count + 1);
@@ -297,20 +364,25 @@ prepare_step(const Program *self, const Step *step, PyObject *const *slots, Run 
 
 /*
  * Run a step. Where there is no memory for it, what waits is launched, which gives back what is
- * kept for it, and the step is run once more: a kernel, or a call that makes an array, fails before
- * it has done anything.
+ * kept for it, as is spare memory, and the step is run once more: a kernel, or a call that makes an
+ * array, fails before it has done anything.
  */
 static int
 run_with_memory(const Program *self, const Step *step, PyObject **slots, Run *run, int *place)
 {
     int status = run_step(step, slots, run);
-    bool may_free = run->queue != NULL && run->queue->objects > 0 &&
-                    (step->kind == STEP_KERNEL || step->kind == STEP_APART);
+    bool is_kept = run->spare.count > 0 || (run->queue != NULL && run->queue->objects > 0);
+    bool may_free = is_kept && (step->kind == STEP_KERNEL || step->kind == STEP_APART ||
+                                step->kind == STEP_EMPTY);
     if (status == 0 || !may_free || !is_handled_error() || is_refusal()) {
         return status;
     }
     PyErr_Clear();
-    if (launch_all(self, run, place) < 0 || prepare_step(self, step, slots, run, place) < 0) {
+    if (launch_all(self, run, place) < 0) {
+        return -1;
+    }
+    spare_drop(&run->spare);
+    if (prepare_step(self, step, slots, run, place) < 0) {
         return -1;
     }
     return run_step(step, slots, run);
@@ -471,6 +543,7 @@ run_program(Program *self, PyObject *const *inputs, int device)
     for (int i = 0; i < self->slots; i++) {
         Py_CLEAR(slots[i]);
     }
+    spare_drop(&run.spare);
     give_queue_back(self, &run);
     return fine ? result : answer_to_error(self, inputs, &run, number > self->committed);
 }
