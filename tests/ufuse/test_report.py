@@ -416,6 +416,7 @@ def test_setting_that_means_nothing(name: str, value: str, words: str) -> None:
     assert caught.stdout.startswith(words)
 
 
+@pytest.mark.any_python
 def test_settings_that_are_right() -> None:
     """Threads, check and eager are taken from the environment."""
     program = """
@@ -442,6 +443,7 @@ WRONG_BACKEND = """
 """
 
 
+@pytest.mark.any_python
 def test_check_catches_a_wrong_backend() -> None:
     """`UFUSE_CHECK=1` stops at the first result that is not the reference executor's, and shows the graph."""
     assert run(WRONG_BACKEND).stdout == "[4. 4.]\n"
@@ -480,6 +482,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.any_python
 def test_command_line_alone() -> None:
     """Without a command it says what there is; `--version` is one line."""
     done = command()
@@ -493,6 +496,7 @@ def test_command_line_alone() -> None:
     assert "invalid choice: 'dmo'" in wrong.stderr
 
 
+@pytest.mark.any_python
 def test_where_the_picture_of_the_demo_goes(tmp_path: Path) -> None:
     """`--output` is a file or a folder; anything else is said before the programs run."""
     demo = pytest.importorskip("ufuse.demo")
@@ -645,6 +649,7 @@ print(ufuse.explain(level, x, 0.5))
 """
 
 
+@pytest.mark.any_python
 def test_report_without_llvmlite() -> None:
     """Loops run as they did, and the report says what to install."""
     found = subprocess.run(

@@ -34,11 +34,11 @@ def test_random_programs_are_the_same_compiled(kind: str, first: int) -> None:
 
 
 @pytest.mark.any_python
-@pytest.mark.parametrize("first", range(0, 20, AT_ONCE))
+@pytest.mark.parametrize("first", [0, 6])
 def test_random_programs_of_cupys_arrays(host: Host | RealDevice, first: int) -> None:
     """The same of programs of CuPy's arrays; launches are replayed, in other orders of threads and late."""
     programs = KINDS["cupy"]
-    several = [programs.generated(seed) for seed in range(first, first + AT_ONCE)]
+    several = [programs.generated(seed) for seed in range(first, first + 6)]
     programs.prepare(several)
     for program in several:
         found = programs.difference(program, "numpy")

@@ -84,8 +84,17 @@ LAYOUTS: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize("dtype", "fdbDe")
+DTYPES = "fdbDe"
+# Every pair of a layout and a dtype, and either with both of what launches: a half of all three together.
+PAIRS = [
+    (launching, dtype, name)
+    for number, name in enumerate(LAYOUTS)
+    for place, dtype in enumerate(DTYPES)
+    for launching in [("from C", "from Python")[(number + place) % 2]]
+]
+
+
+@pytest.mark.parametrize(("_takes_few", "dtype", "name"), PAIRS, indirect=["_takes_few"])
 def test_layouts(host: Host, name: str, dtype: str) -> None:
     """Rows of every length, with steps of every kind; what is written is read before."""
     compiled, written = ufuse.compile(mixed), ufuse.compile(in_place)

