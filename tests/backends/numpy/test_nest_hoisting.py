@@ -122,7 +122,7 @@ class Drawn:
 def test_any_three_loops() -> None:
     """Better code does what the nest does, or is in doubt; and it is not always so."""
     hoisted = left = 0
-    for seed in range(60):
+    for seed in range(40):
         nest = Drawn(seed).nest()
         hoisted += bool(instructions(nest, "holds"))
         machine = Machine(nest, is_improved=True)
@@ -132,8 +132,8 @@ def test_any_three_loops() -> None:
                 for turns in (0, 1, 3):
                     turned = check_improved(machine, [a, b], over(range(first, first + turns)))
                     left += turned and turns > 0
-    assert hoisted > 30
-    assert left > 60
+    assert hoisted > 20
+    assert left > 40
 
 
 def test_a_loop_that_is_not_always_come_to() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.compare import MODES, check_same
 
 pytestmark = pytest.mark.any_python
 
@@ -98,8 +98,9 @@ def test_bits(program: Any, dtype: str) -> None:
         numbers = (rng.normal(size=shape) * 100).astype(dtype)
         if dtype[0] in "fc":
             numbers.flat[:: max(numbers.size // 6, 1)] = rng.choice([np.nan, np.inf, -0.0, 1e300])
-        for change in LAYOUTS.values():
-            check_same(program, compiled, lambda: (change(numbers.copy()),))  # noqa: B023 (called at once)
+        for name, change in LAYOUTS.items():
+            modes = MODES if name == "plain" else MODES[::3]
+            check_same(program, compiled, lambda: (change(numbers.copy()),), modes=modes)  # noqa: B023 (called at once)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
