@@ -117,6 +117,21 @@ def test_ordinary_numbers_are_not_left_to_numpy() -> None:
     assert not _tiles.numpy_loop(np.add, (np.dtype(float),) * 3).is_quick
 
 
+@pytest.mark.parametrize("name", ["remainder", "fmod", "floor_divide"])
+@pytest.mark.parametrize("code", FLOATS)
+def test_no_flag_is_raised_but_numpys(name: str, code: str) -> None:
+    """Numbers of every size; where eager raises nothing, nothing is done twice."""
+    kernel = compiled(name)
+    rng = np.random.default_rng(7)
+    reach = 300 if code == "d" else 40
+    x, y = (np.exp2(rng.uniform(-reach, reach, 512)).astype(code) for _ in range(2))
+    y = np.maximum(y, x * np.dtype(code).type(2.0**-20))
+    with np.errstate(all="raise"):
+        wanted = getattr(np, name)(x, y)
+        for _ in range(3):
+            assert kernel(x, y).tobytes() == wanted.tobytes()
+
+
 def written(x, y):
     """Results over their operands, within longer programs."""
     z = x % 7

@@ -21,11 +21,11 @@
 /* Of numbers as whole numbers, as a comparison of a NaN raises a flag. */
 #define IS_NORMAL(BITS, LEAST, MOST) (((BITS) >= (LEAST)) & ((BITS) <= (MOST)))
 
-#define LEAST_double INT64_C(0x2000000000000000) /* 2**-511 */
-#define MOST_double INT64_C(0x5ff0000000000000)  /* 2**512 */
+#define LEAST_double INT64_C(0x26f0000000000000) /* 2**-400: no product underflows */
+#define MOST_double INT64_C(0x58f0000000000000)  /* 2**400 */
 #define LARGEST_double 0x1p51
-#define LEAST_float INT32_C(0x20000000) /* 2**-63 */
-#define MOST_float INT32_C(0x5f800000)  /* 2**64 */
+#define LEAST_float INT32_C(0x26800000) /* 2**-50 */
+#define MOST_float INT32_C(0x58800000)  /* 2**50 */
 #define LARGEST_float 0x1p22f
 
 #define SIGN_double INT64_MIN
