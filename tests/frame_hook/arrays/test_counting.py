@@ -213,7 +213,9 @@ def test_loops_of_ours(dtype: str) -> None:
             x[~mask] = 0
             if dtype in {"f2", "f4", "f8"} and length > 3:
                 x[:3] = -0.0, np.nan, 1e-7
-            for one in (x, x[::-1], x.reshape(-1, 1)):
+            shapes = [(-1, 1), (1, -1)] + [(-1, 2), (2, 1, -1), (2, -1)] * (length % 2 == 0)
+            of_axes = [x.reshape(shape) for shape in shapes if length]
+            for one in (x, x[::-1], *of_axes, *(one.T for one in of_axes)):
                 assert [*map(described, _tiles.nonzero(one))] == [*map(described, one.nonzero())]
                 assert described(_tiles.flat_nonzero(one)) == described(np.flatnonzero(one))
 

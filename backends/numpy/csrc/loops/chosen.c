@@ -360,47 +360,73 @@ place_bytes(npy_intp *to, const char *from, npy_intp size, npy_intp count)
 NUMBERS(COUNT_AND_PLACE)
 #undef COUNT_AND_PLACE
 
-/* A vector whose elements lie side by side, and are numbers that are zero where their bits are. */
+/* An array whose elements lie side by side, and are numbers that are zero where their bits are. */
 static bool
-is_vector(PyObject *object)
+has_places(PyObject *object)
 {
     if (!PyArray_Check(object)) {
         return false;
     }
     PyArrayObject *array = (PyArrayObject *)object;
     int type = PyArray_TYPE(array);
-    return is_dense(array) && PyArray_ISNOTSWAPPED(array) && PyArray_NDIM(array) == 1 &&
+    return is_dense(array) && PyArray_ISNOTSWAPPED(array) && PyArray_NDIM(array) > 0 &&
            (type == NPY_BOOL || PyTypeNum_ISINTEGER(type) || type == NPY_HALF ||
             type == NPY_FLOAT || type == NPY_DOUBLE);
 }
 
-/* As NumPy gives it: the only column of a matrix. */
+/* As NumPy gives it: a column of a matrix. */
 static PyObject *
-column_of(PyArrayObject *matrix)
+column_of(PyArrayObject *matrix, int which)
 {
     PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);
-    npy_intp step = sizeof(npy_intp);
+    const npy_intp item = sizeof(npy_intp), step = PyArray_DIM(matrix, 1) * item;
     PyObject *column = PyArray_NewFromDescr(&PyArray_Type, descr, 1, PyArray_DIMS(matrix), &step,
-                                            PyArray_DATA(matrix),
+                                            PyArray_BYTES(matrix) + which * item,
                                             PyArray_FLAGS(matrix) & ~NPY_ARRAY_OWNDATA, NULL);
+    PyObject *base = Py_NewRef((PyObject *)matrix);
     if (column == NULL) {
-        Py_DECREF(matrix);
-        return NULL;
+        Py_DECREF(base);
     }
-    if (PyArray_SetBaseObject((PyArrayObject *)column, (PyObject *)matrix) < 0) {
+    else if (PyArray_SetBaseObject((PyArrayObject *)column, base) < 0) {
         Py_CLEAR(column);
     }
     return column;
 }
 
-/* The places of a vector's elements that are not zero. */
-static PyObject *
-places(PyArrayObject *vector)
+/* Have each row of a matrix, whose last elements are places in C order, be one along each axis. */
+static void
+split_places(PyArrayObject *matrix, const npy_intp *shape)
 {
-    const void *from = PyArray_DATA(vector);
-    int shift = PyTypeNum_ISFLOAT(PyArray_TYPE(vector));
-    npy_intp size = PyArray_SIZE(vector), shape[2] = {0, 1}, done = 0;
-    npy_intp width = PyArray_ITEMSIZE(vector);
+    npy_intp count = PyArray_DIM(matrix, 0), axes = PyArray_DIM(matrix, 1);
+    npy_intp *row = PyArray_DATA(matrix);
+    const npy_intp *place = row + count * (axes - 1), columns = shape[axes - 1];
+    npy_intp lines = 0, first = 0,
+             at[NPY_MAXDIMS] = {0}; /* before this line, and its first place */
+    for (npy_intp i = 0; i < count; i++, row += axes) {
+        npy_intp last = place[i] - first;
+        if (last >= columns) {
+            npy_intp more = last / columns, left = lines += more;
+            first += more * columns;
+            last -= more * columns;
+            for (npy_intp axis = axes - 1; axis-- > 0; left /= shape[axis]) {
+                at[axis] = left % shape[axis];
+            }
+        }
+        memcpy(row, at, (size_t)(axes - 1) * sizeof *row);
+        row[axes - 1] = last;
+    }
+}
+
+/* The places of an array's elements that are not zero, a row of a matrix for each; of all its axes
+ * as one, or apart. */
+static PyArrayObject *
+places(PyArrayObject *array, bool are_apart)
+{
+    const void *from = PyArray_DATA(array);
+    int shift = PyTypeNum_ISFLOAT(PyArray_TYPE(array));
+    npy_intp size = PyArray_SIZE(array), done = 0;
+    npy_intp shape[2] = {0, are_apart ? PyArray_NDIM(array) : 1};
+    npy_intp width = PyArray_ITEMSIZE(array);
     switch (width) {
 #define COUNT(WIDTH, TYPE)                                                                         \
     case WIDTH:                                                                                    \
@@ -410,12 +436,12 @@ places(PyArrayObject *vector)
 #undef COUNT
     }
     PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);
-    npy_intp bytes = shape[0] * (npy_intp)sizeof(npy_intp);
+    npy_intp bytes = shape[0] * shape[1] * (npy_intp)sizeof(npy_intp);
     PyArrayObject *matrix = memory_new_array(descr, 2, shape, NULL, bytes);
     if (matrix == NULL) {
         return NULL;
     }
-    npy_intp *to = PyArray_DATA(matrix);
+    npy_intp *to = (npy_intp *)PyArray_DATA(matrix) + shape[0] * (shape[1] - 1);
     patterns_begin();
     switch (width) {
 #define PLACE(WIDTH, TYPE)                                                                         \
@@ -427,21 +453,34 @@ places(PyArrayObject *vector)
     }
     if (done < shape[0]) {
         Py_DECREF(matrix);
-        return have_changed();
+        have_changed();
+        return NULL;
     }
-    return column_of(matrix);
+    if (shape[1] > 1) {
+        split_places(matrix, PyArray_DIMS(array));
+    }
+    return matrix;
 }
 
 /* `np.nonzero(array)`, `array.nonzero()`. */
 static PyObject *
 nonzero(PyObject *module, PyObject *array)
 {
-    if (!is_vector(array)) {
+    if (!has_places(array)) {
         return PyObject_CallMethod(array, "nonzero", NULL);
     }
-    PyObject *found = places((PyArrayObject *)array);
-    PyObject *given = found == NULL ? NULL : PyTuple_Pack(1, found);
-    Py_XDECREF(found);
+    PyArrayObject *matrix = places((PyArrayObject *)array, true);
+    int axes = PyArray_NDIM((PyArrayObject *)array);
+    PyObject *given = matrix == NULL ? NULL : PyTuple_New(axes);
+    for (int axis = 0; given != NULL && axis < axes; axis++) {
+        PyObject *column = column_of(matrix, axis);
+        if (column == NULL) {
+            Py_CLEAR(given);
+            break;
+        }
+        PyTuple_SET_ITEM(given, axis, column);
+    }
+    Py_XDECREF(matrix);
     return given;
 }
 
@@ -449,8 +488,11 @@ nonzero(PyObject *module, PyObject *array)
 static PyObject *
 flat_nonzero(PyObject *module, PyObject *array)
 {
-    if (is_vector(array)) {
-        return places((PyArrayObject *)array);
+    if (has_places(array)) {
+        PyArrayObject *matrix = places((PyArrayObject *)array, false);
+        PyObject *column = matrix == NULL ? NULL : column_of(matrix, 0);
+        Py_XDECREF(matrix);
+        return column;
     }
     PyObject *flat = PyObject_CallMethod(array, "ravel", NULL);
     PyObject *given = flat == NULL ? NULL : PyObject_CallMethod(flat, "nonzero", NULL);

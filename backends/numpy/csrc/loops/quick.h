@@ -7,7 +7,7 @@
 /* How many elements are done at once; and what a count is rounded up to: vectors are that long. */
 enum { QUICK_BLOCK = 128, QUICK_VECTOR = 16 };
 
-/* What the processor can do decides which code there is; an empty FUSED: none. */
+/* What the processor can do decides which code there is. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #    define QUICK_WIDE __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")))
 #    define QUICK_NARROW __attribute__((target("avx2,fma")))
