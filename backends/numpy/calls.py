@@ -11,6 +11,7 @@ import numpy as np
 from ufuse.backends.numpy import _tiles, scalars, small, windows
 from ufuse.backends.numpy.binned import histogram_of
 from ufuse.backends.numpy.lean import lean_function
+from ufuse.backends.numpy.running import running_of
 from ufuse.backends.numpy.searching import search_of
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.rules import Call
@@ -152,6 +153,7 @@ def _whole(draft: Draft, node: Node) -> int:
         or lean_function(node)
         or histogram_of(node)
         or search_of(node)
+        or running_of(node)
         or function_named(name)
     )
     slots = [draft.argument(spec, node) for spec in node.attributes.get("arguments", ())]
