@@ -55,5 +55,12 @@ def test_it_is_used() -> None:
     x = np.random.default_rng(0).random((20, 30))
     assert _tiles.running(x, False).tobytes() == np.cumsum(x, axis=1).tobytes()
     assert _tiles.running(x, True).tobytes() == np.cumprod(x, axis=1).tobytes()
-    for other in (x[0], x.T, x.astype(int), np.full((3, 3), 1e308), np.full((3, 3), np.nan), [[1.0]]):
+    for other in (
+        x[0],
+        x.T,
+        x.astype(int),
+        np.full((3, 3), 1e308),
+        np.full((3, 3), np.nan),
+        [[1.0]],
+    ):
         assert _tiles.running(other, False) is None
