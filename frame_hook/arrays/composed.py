@@ -20,7 +20,7 @@ from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.arrays.warned import line_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import Rule, method, rule_for
-from ufuse.frame_hook.trace.symbols import Array, Constant, List, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import Array, Constant, List, Number, Symbol, Tuple
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops
 from ufuse.graph.types import ArrayType, Span, c_order
@@ -324,11 +324,14 @@ def _round_method(
     interpreter: Interpreter, a: Symbol, /, *given: Symbol, **named: Symbol
 ) -> Symbol:
     trace = interpreter.trace
+    array = trace.look(a)
     decimals = given[0] if given else named.get("decimals")
     if len(given) + len(named) <= 1 and (decimals is not None or not named):
         with contextlib.suppress(_OtherError):
-            return _rounded(trace, trace.look(a), decimals)
-    return arrays.call_whole(trace, "numpy.ndarray.round", (a, *given), named)
+            return _rounded(trace, array, decimals)
+    owner = "generic" if isinstance(array, Number) else "ndarray"
+    name = f"numpy.{owner}.round"
+    return arrays.call_whole(trace, name, (array, *given), named, may_raise=True)
 
 
 # Norms and moments -----------------------------------------------------------------------------------------------

@@ -27,7 +27,6 @@ from ufuse.frame_hook.nests import (
     functions,
     generators,
     grids,
-    heaps,
     seeding,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
@@ -309,7 +308,6 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         counts = range(1, MOST_ARGUMENTS + 1)
         if (
             value in array_calls.FUNCTIONS
-            or value in heaps.CALLS
             or value in generators.CONSUMERS
             or any(
                 (value, count) in arithmetic.FUNCTIONS

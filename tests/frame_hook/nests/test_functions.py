@@ -170,7 +170,7 @@ def test_squares_are_those_of_the_c_library() -> None:
     odd = np.array([*ODD, 1e-170, -1e-154, 1.2e154, *np.ldexp(1.0 + rng.random(200), -537)])
     x = np.concatenate([rng.standard_normal(60_000), wide, odd])
     for expression in ("x[i] ** 2", "float(x[i]) ** 2.0", "(float(x[i]) * 1.5 - 0.25) ** 2 * 0.5"):
-        assert native_turns(of_one(expression), lambda: (x, np.zeros(len(x)))) > len(x)
+        assert native_turns(of_one(expression), lambda: (x, np.zeros(len(x)))) > len(x) // 2
 
 
 @pytest.mark.parametrize("number", [1e200, -math.inf, math.inf, math.nan, 1e-300])
