@@ -32,7 +32,7 @@ from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
 STEPS, FEW, WIDE = (
     24,
     8,
-    40,
+    64,
 )  # turns around loops, around loops with loops inside, and of those inside
 
 
