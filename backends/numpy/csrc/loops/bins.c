@@ -37,9 +37,8 @@ static const double *
 doubles_of(PyObject *object)
 {
     PyArrayObject *array = (PyArrayObject *)object;
-    bool fits = PyArray_CheckExact(object) && PyArray_TYPE(array) == NPY_DOUBLE &&
-                PyArray_ISBEHAVED_RO(array) && PyArray_IS_C_CONTIGUOUS(array);
-    return fits ? PyArray_DATA(array) : NULL;
+    return is_read_in_order(object) && PyArray_TYPE(array) == NPY_DOUBLE ? PyArray_DATA(array)
+                                                                         : NULL;
 }
 
 /* count_in_bins(values, edges): int64 counts, or None. */

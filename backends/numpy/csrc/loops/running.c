@@ -59,8 +59,7 @@ running(PyObject *module, PyObject *arguments)
         return NULL;
     }
     PyArrayObject *array = (PyArrayObject *)object;
-    if (!PyArray_CheckExact(object) || PyArray_NDIM(array) < 2 || !PyArray_ISBEHAVED_RO(array) ||
-        !PyArray_IS_C_CONTIGUOUS(array) || PyArray_SIZE(array) < 1 ||
+    if (!is_read_in_order(object) || PyArray_NDIM(array) < 2 || PyArray_SIZE(array) < 1 ||
         (PyArray_TYPE(array) != NPY_DOUBLE && PyArray_TYPE(array) != NPY_FLOAT)) {
         Py_RETURN_NONE;
     }

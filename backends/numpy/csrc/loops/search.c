@@ -89,14 +89,6 @@ search_of(int type)
                                : NULL;
 }
 
-static bool
-is_simple(PyObject *object)
-{
-    PyArrayObject *array = (PyArrayObject *)object;
-    return PyArray_CheckExact(object) && PyArray_NDIM(array) > 0 && PyArray_ISBEHAVED_RO(array) &&
-           PyArray_IS_C_CONTIGUOUS(array);
-}
-
 /* searched(among, values, is_right): the places, or None. */
 static PyObject *
 searched(PyObject *module, PyObject *arguments)
@@ -106,14 +98,14 @@ searched(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OOp:searched", &sorted, &values, &is_right)) {
         return NULL;
     }
-    if (!is_simple(sorted) || !is_simple(values)) {
+    if (!is_read_in_order(sorted) || !is_read_in_order(values)) {
         Py_RETURN_NONE;
     }
     PyArrayObject *among = (PyArrayObject *)sorted, *given = (PyArrayObject *)values;
     npy_intp size = PyArray_SIZE(among), count = PyArray_SIZE(given);
     Search *search = search_of(PyArray_TYPE(among));
     if (search == NULL || PyArray_TYPE(given) != PyArray_TYPE(among) || PyArray_NDIM(among) != 1 ||
-        size < 1 || size > count) {
+        PyArray_NDIM(given) < 1 || size < 1 || size > count) {
         Py_RETURN_NONE; /* to see whether so many are sorted takes longer than to search */
     }
     PyArray_Descr *descr = PyArray_DescrFromType(NPY_INTP);

@@ -295,6 +295,15 @@ char *threads_scratch(size_t bytes);
 int threads_begin(void);
 extern PyMethodDef threads_methods[];
 
+/* Whether an object is an array of NumPy's own whose elements can be read side by side in C order.
+ */
+static inline bool
+is_read_in_order(PyObject *object)
+{
+    return PyArray_CheckExact(object) && PyArray_ISBEHAVED_RO((PyArrayObject *)object) &&
+           PyArray_IS_C_CONTIGUOUS((PyArrayObject *)object);
+}
+
 /* llvm.c */
 extern PyMethodDef llvm_methods[];
 extern PyMethodDef object_methods[];
