@@ -356,10 +356,13 @@ class Body:
             self.note_odd(condition)
 
     def otherwise(self, condition: str, value: str, type_: str, other: Callable[[], str]) -> str:
-        """Append a choice: a value where a condition holds, as it mostly does, else what is computed only there."""
+        """Append a choice: a value where a condition holds, as it mostly does, else what is computed only there.
+
+        With weights: registers are then saved around its calls only, and not kept in memory all along.
+        """
         before, seldom, ending, following = (self.label() for _ in range(4))
         self.lines += [f"br label %{before}", f"{before}:"]
-        self.lines.append(f"br i1 {condition}, label %{following}, label %{seldom}")
+        self.lines.append(f"br i1 {condition}, label %{following}, label %{seldom}, !prof !0")
         self.lines.append(f"{seldom}:")
         known, self.known = self.known, self.known.copy()
         odd, self._odd = self._odd, []

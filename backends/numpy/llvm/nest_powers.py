@@ -17,10 +17,10 @@ from ufuse.backends.numpy.llvm.nest_calls import emit_function
 from ufuse.graph.nest import F64, KNOWN_POWERS, Instruction
 
 MOST = 128  # logarithm of a result, of either sign
-# Of a double's bits: its exponent, one in it, and the exponent of 1.
-EXPONENT, ONE, BIAS = 0x7FF << 52, 1 << 52, 1023 << 52
-# From the exponent of a double to the bits of 31/64 of the distance to the next one.
-NEARLY_HALF = -54 * ONE + (15 << 48)
+# Of a double's bits: one in its exponent, and the exponent of 1.
+ONE, BIAS = 1 << 52, 1023 << 52
+# Times this, less than half of the distance to the next double: less than 31/64 of it.
+MARGIN = 1.0323
 
 
 class Twice(NamedTuple):
@@ -93,28 +93,33 @@ def emit_power(body: Body, one: Instruction) -> str:
 
     if not _is_of_gnu():
         return called()
-    word = body.add(f"bitcast double {base} to i64")
-    if exponent.is_integer():
-        word = body.add(f"and i64 {word}, {(1 << 63) - 1}")
-    reach = int(MOST / abs(exponent)) * ONE
-    is_usual = body.add(f"icmp ult i64 {body.add(f'sub i64 {word}, {BIAS - reach}')}, {2 * reach}")
-    if name != "square":  # whose flags are those of `pow`
-        base = body.add(f"select i1 {is_usual}, double {base}, double {literal(1.0, F64)}")
     doubled = Doubled(body)
-    power, rest = POWERS[name](doubled, base)
+    if name == "square":  # whose flags are those of `pow`
+        power, rest = POWERS[name](doubled, base)
+        is_usual = _is_between(body, body.add(f"bitcast double {power} to i64"), MOST)
+    else:
+        word = body.add(f"bitcast double {base} to i64")
+        if exponent.is_integer():
+            word = body.add(f"and i64 {word}, {(1 << 63) - 1}")
+        is_usual = _is_between(body, word, int(MOST / abs(exponent)))
+        base = body.add(f"select i1 {is_usual}, double {base}, double {literal(1.0, F64)}")
+        power, rest = POWERS[name](doubled, base)
     if name not in ROUNDED:
         power, rest = doubled.nearest(Twice(power, rest))
-    is_sure = body.add(f"and i1 {is_usual}, {_is_far(body, power, rest)}")
+    is_sure = body.add(f"and i1 {is_usual}, {_is_far(doubled, Twice(power, rest))}")
     return body.otherwise(is_sure, power, "double", called)
 
 
-def _is_far(body: Body, number: str, rest: str) -> str:
-    """Whether what a number was rounded by is less than half a unit for sure; below a power of two units are half."""
-    error = body.intrinsic("llvm.fabs.f64", "double", [("double", rest)])
-    word, error_word = (body.add(f"bitcast double {each} to i64") for each in (number, error))
-    below = body.add(f"and i64 {body.add(f'sub i64 {word}, 1')}, {EXPONENT}")
-    limit = body.add(f"add i64 {below}, {NEARLY_HALF}")
-    return body.add(f"icmp ult i64 {error_word}, {limit}")
+def _is_between(body: Body, word: str, most: int) -> str:
+    """Whether the bits of a positive double are those of one whose logarithm has either sign and is less than `most`."""
+    reach = most * ONE
+    return body.add(f"icmp ult i64 {body.add(f'sub i64 {word}, {BIAS - reach}')}, {2 * reach}")
+
+
+def _is_far(doubled: Doubled, one: Twice) -> str:
+    """Whether what a usual number was rounded by is less than half a unit for sure: a little more does not change it."""
+    more = doubled.fma(one.rest, literal(MARGIN, F64), one.number)
+    return doubled.body.add(f"fcmp ueq double {more}, {one.number}")
 
 
 def _cubed(doubled: Doubled, x: str) -> Twice:
