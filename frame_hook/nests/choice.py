@@ -489,9 +489,8 @@ class Loops:
             return answer if visits.refused is None else None
         if waits and visits.waits < MOST_WAITS and self._waits_for_while(cache, position, record):
             return max(ASK_AT_ONCE, int(visits.turn * left * 1e9))
-        around = self._reached_soon(cache, position, state, record) if waits else []
-        for depth in range(len(around), 0, -1):
-            outer = around[depth - 1]
+        around = self._reached_soon(cache, position, state, record) if waits else {}
+        for depth, outer in reversed(around.items()):
             entries = cache.entries(outer)
             if not entries:
                 made = self._made(cache, outer, function, state[:-depth], record)
@@ -653,12 +652,13 @@ class Loops:
 
     def _reached_soon(
         self, cache: Any, position: int, state: tuple[Any, ...], record: CodeRecord
-    ) -> list[int]:
-        """The headers of loops around one, the nearest first, that come before a nest of it has paid.
+    ) -> dict[int, int]:
+        """The headers of loops around one that come before a nest of it has paid, by how many are within each.
 
-        A nest of the outermost makes all others needless.
+        A nest of the outermost makes all others needless. A loop in its last turn is none: that of the one around it
+        comes next.
         """
-        found = []
+        found = {}
         turn, wait = record.visits[position].turn, 0.0
         for depth in range(1, len(state) - len(instructions.slot_names(cache.code))):
             iterator, around = state[-depth], state[-depth - 1]
@@ -667,14 +667,15 @@ class Loops:
             outer = outer_headers(cache.code).get(position)
             if outer is None or turns_left(around) is None:
                 break
-            if wait >= self.maker.nest_seconds() or not turns_left(around):
+            if wait >= self.maker.nest_seconds():
                 break
             visits = record.visits.get(outer)
             if cache.given_up(outer) or (visits is not None and visits.refused is not None):
                 break
             if any(entry.artefact.doubts for entry in cache.entries(outer)):
                 break
-            found.append(outer)
+            if turns_left(around):
+                found[depth] = outer
             record.visits.setdefault(outer, Visits()).inside = turn
             position = outer
         return found
