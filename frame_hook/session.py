@@ -414,7 +414,8 @@ class Session:
                 record.put_off.add(position)  # by a turn that is timed: nothing begins in that
         passed_over |= record.within_loops | ({position} & record.resting)
         if position in record.put_off:
-            passed_over |= _without_entries(cache, by_position(code).keys() - {position})
+            others = by_position(code).keys() - record.awaited - {position}
+            passed_over |= _without_entries(cache, others)
         stops = stops_after(code, position, passed_over)
         record.stops[position] = stops
         made = resume.resume_code(
@@ -611,6 +612,10 @@ class Session:
         elif passed_over != record.within_loops:
             _drop_stops(cache, passed_over - record.within_loops, record)
         record.within_loops = passed_over
+        awaited = self.loops.awaited(cache, record) if self.loops is not None else set()
+        for position in record.put_off if awaited != record.awaited else ():
+            cache.drop_resume(position)
+        record.awaited = awaited
 
     def _give_up(self, cache: Any, position: int, why: str) -> None:
         record = self.record(cache.code)

@@ -132,12 +132,8 @@ class Visits:
         run = _run(iterator, calls)
         unseen, self.passed = max(0, passed - self.passed - self.left), passed
         if run != self.iterator or left > self.left:
-            if self.runs and calls > self.calls + 1:
-                # The first turns of all take long: a loop takes no longer than the call.
-                each = (called - self.called) / (calls - self.calls)
-                self.mean = min(self.seconds / self.runs, each)
-                self.unseen += (calls - self.calls - 1) * self.mean
-            elif self.timed >= KNOWN_TURNS:
+            self._note_calls(calls, called)
+            if self.timed >= KNOWN_TURNS and calls <= self.calls + 1:
                 self.unseen += unseen * self.turn
             self.iterator, self.left, self.when, self.counted = run, left, now, 0.0
             self.turns = 0
@@ -161,10 +157,7 @@ class Visits:
         """Note a visit of a `while` loop; how many seconds it has taken in this call."""
         now = program_nanoseconds() / 1e9
         if self.iterator != calls:
-            if self.runs and calls > self.calls + 1:
-                each = (called - self.called) / (calls - self.calls)
-                self.mean = min(self.seconds / self.runs, each)
-                self.unseen += (calls - self.calls - 1) * self.mean
+            self._note_calls(calls, called)
             self.iterator, self.when, self.counted, self.turns = calls, now, 0.0, 0
             self.calls, self.called = calls, called
             self.begun += 1
@@ -177,6 +170,14 @@ class Visits:
         self.counted = elapsed
         self.turn = elapsed / self.turns
         return elapsed
+
+    def _note_calls(self, calls: int, called: float) -> None:
+        """A run begins: what the loop took in the calls since the last one began, about, which it was not seen in."""
+        if self.runs and calls > self.calls:
+            # The first turns of all take long: a loop takes no longer than the call.
+            each = (called - self.called) / (calls - self.calls)
+            self.mean = min(self.seconds / self.runs, each)
+            self.unseen += (calls - self.calls - 1) * self.mean
 
 
 def _run(iterator: Any, calls: int) -> Any:
@@ -230,6 +231,9 @@ class CodeRecord:
     within_loops: set[int] = field(
         default_factory=set
     )  # where frames are not stopped for these loops' sake
+    awaited: set[int] = field(
+        default_factory=set
+    )  # headers that are no less a stop where a trace is put off
     # By header of a loop: the kinds of numbers with which frames come to it, of those that a trace knows.
     arrives: dict[int, Mapping[int, Any]] = field(default_factory=dict)
     ends: set[int] = field(default_factory=set)  # where frames go on behind loops with nests

@@ -560,6 +560,15 @@ class Loops:
                 found.discard(header)
         return found
 
+    @staticmethod
+    def awaited(cache: Any, record: CodeRecord) -> set[int]:
+        """Headers at which a frame is to be stopped wherever it comes from: how long their loops take is not known."""
+        return {
+            header
+            for header, visits in record.visits.items()
+            if visits.is_wanted and not cache.entries(header) and not cache.given_up(header)
+        }
+
     def _captured_while(
         self,
         cache: Any,

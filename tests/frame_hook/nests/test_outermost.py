@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 import weakref
 from contextlib import suppress
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,7 @@ from tests.support.native_loops import loops_of, native_turns
 from tests.support.recording import arguments
 from tests.support.reference_nests import on_the_reference
 from ufuse import decorator
-from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.entries import learned
-from ufuse.frame_hook.nests import choice, whole
+from ufuse.frame_hook.nests import whole
 
 pytest.importorskip("llvmlite")
 
@@ -368,30 +365,3 @@ def test_one_iterator_twice_gives_items_in_turn(items: Any) -> None:
     assert sum(one.turns for one in loops_of(compiled)) > 0
     one, other = iter(items), iter(items)
     assert compiled(one, one) == of_two(other, other)
-
-
-def three_within_one_another(x, n):
-    s = 0.0
-    for _ in range(n):
-        for j in range(4):
-            for k in range(4):
-                s = s * 0.5 + x[j, k]
-    return s
-
-
-def test_a_loop_around_one_in_its_last_turn_comes_soon() -> None:
-    """The innermost loop got a nest of its own where the next one around it had no turn left."""
-    code = three_within_one_another.__code__
-    headers = sorted(choice.written_slots(code))
-    cache = SimpleNamespace(code=code, given_up=lambda _: False, entries=lambda _: ())
-    loops = choice.Loops(SimpleNamespace(nest_seconds=lambda: 0.01), None, measures=False)
-    record = learned.CodeRecord()
-    record.visits[headers[2]] = learned.Visits(turn=1e-6)
-    variables = [None] * len(instructions.slot_names(code))
-    ranges = [iter(range(n)) for n in (500, 4, 4)]
-    state = (*variables, *ranges)
-    assert loops._reached_soon(cache, headers[2], state, record) == {1: headers[1], 2: headers[0]}
-    assert record.visits[headers[0]].inside == 16e-6
-    for _ in range(4):
-        next(ranges[1])
-    assert loops._reached_soon(cache, headers[2], state, record) == {2: headers[0]}

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import ufuse
-from benchmarks.cases.loops.solvers import rosenbrock
+from benchmarks.cases.loops.solvers import pagerank_sparse, rosenbrock
+from benchmarks.cases.loops.tables import viterbi
 from tests.support.native_loops import loops_of
 from ufuse import decorator
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
-from ufuse.frame_hook.nests.choice import NOW, written_slots
+from ufuse.frame_hook.nests.choice import NOW, Loops, written_slots
 
 pytest.importorskip("llvmlite")
 
@@ -75,6 +76,7 @@ def heated(grid, steps):
 
 
 RNG = np.random.default_rng(5)
+STARTS = np.concatenate([[0], np.cumsum(RNG.integers(0, 10, 500))])
 CASES = {
     "inner loops without turns": (folded, (RNG.integers(0, 4, 8),)),
     "several loops in a turn": (orthonormal, (RNG.random((45, 40)),)),
@@ -100,6 +102,31 @@ def test_the_outermost_loop_becomes_native_and_stays_so(case) -> None:
     before_and_behind = {0, *session.record(function.__code__).ends}
     known = [one for one in session.specialisations if one.position not in before_and_behind]
     assert not [one for one in known if one.nest is None and one.line in inside]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (viterbi, (RNG.integers(0, 5, 800), RNG.random(4), RNG.random((4, 4)), RNG.random((4, 5)))),
+        (pagerank_sparse, (STARTS, RNG.integers(0, 500, STARTS[-1]), 0.85, 1e-10)),
+    ],
+    ids=["few turns", "a graph in each turn"],
+)
+def test_an_outermost_loop_becomes_native_though_one_inside_may_have_been_first(
+    function, arguments
+) -> None:
+    """Its turns were not seen any more where those inside it ran as machine code: so it was taken to be short."""
+    compiled = ufuse.compile(function)
+    end = time.perf_counter() + SECONDS
+    while time.perf_counter() < end and not turns_of_longest(compiled):
+        compiled(*arguments)
+    assert turns_of_longest(compiled)
+
+
+def turns_of_longest(compiled) -> int:
+    """How many turns of the loop with the most lines ran as machine code."""
+    longest = max(loops_of(compiled), key=lambda one: one.last_line - one.line, default=None)
+    return 0 if longest is None else longest.turns
 
 
 def test_a_trace_ends_before_a_long_loop() -> None:
@@ -394,3 +421,49 @@ def test_short_inner_loops_of_one_that_gets_no_native_code_become_native() -> No
         assert compiled(a, a) == product(a, a)
     (native,) = (loop for loop in loops_of(compiled) if loop.turns)
     assert native.line == product.__code__.co_firstlineno + 6
+
+
+def three_within_one_another(x, n):
+    s = 0.0
+    for _ in range(n):
+        for j in range(4):
+            for k in range(4):
+                s = s * 0.5 + x[j, k]
+    return s
+
+
+def test_a_loop_around_one_in_its_last_turn_comes_soon() -> None:
+    """The innermost loop got a nest of its own where the next one around it had no turn left."""
+    code = three_within_one_another.__code__
+    headers = sorted(written_slots(code))
+    cache = SimpleNamespace(code=code, given_up=lambda _: False, entries=lambda _: ())
+    loops = Loops(SimpleNamespace(nest_seconds=lambda: 0.01), None, measures=False)
+    record = CodeRecord()
+    record.visits[headers[2]] = Visits(turn=1e-6)
+    variables = [None] * len(instructions.slot_names(code))
+    ranges = [iter(range(n)) for n in (500, 4, 4)]
+    state = (*variables, *ranges)
+    assert loops._reached_soon(cache, headers[2], state, record) == {1: headers[1], 2: headers[0]}
+    assert record.visits[headers[0]].inside == 16e-6
+    for _ in range(4):
+        next(ranges[1])
+    assert loops._reached_soon(cache, headers[2], state, record) == {2: headers[0]}
+
+
+def test_where_a_trace_is_put_off_frames_still_stop_at_a_loop_that_is_not_timed_yet() -> None:
+    """How long it takes was never found where a trace behind the loop inside it was put off for ever."""
+    compiled = ufuse.compile(pagerank_sparse)
+    session, cache, code = (
+        compiled.__ufuse_session__,
+        compiled.__ufuse_cache__,
+        pagerank_sparse.__code__,
+    )
+    record = session.record(code)
+    outermost = min(written_slots(code))
+    inside = max(written_slots(code))
+    for timed, stops in ((1, True), (9, False)):
+        record.visits[outermost] = Visits(begun=1, timed=timed)
+        record.put_off.add(inside)
+        session._pass_over_loops(cache, record)
+        session.resume_code(cache, inside)
+        assert (outermost in record.stops[inside]) is stops
