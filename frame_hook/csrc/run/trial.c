@@ -18,14 +18,15 @@ enum {
     MOST_RESTS = 64,
     MOST_CAPTURED = 3, /* the same of runs that captured something */
     MOST_REOPENED = 8,
-    MOST_LARGER = 4,        /* times that samples are dropped for larger arguments */
-    MOST_SMALLER = 32,      /* runs that are not timed: then sizes are what they are */
-    FIRST_PERIOD = 2000,    /* runs until a decision is first looked at again */
-    MOST_LOST = 50,         /* at most this part of these runs' time is lost by looking */
-    WORLDS = 8,             /* times as long: one run of another way is enough */
-    ESTIMATED_WORLDS = 16,  /* times as long by an estimate: a plain run is cut short */
-    CUT_AFTER = 4,          /* times what a compiled run took */
-    MOST_CUTS = 8,          /* plain runs that are cut short, until one tells something */
+    MOST_LARGER = 4,            /* times that samples are dropped for larger arguments */
+    MOST_SMALLER = 32,          /* runs that are not timed: then sizes are what they are */
+    FIRST_PERIOD = 2000,        /* runs until a decision is first looked at again */
+    FIRST_PLAIN_NS = 500000000, /* the same, where runs are long, of one for plain Python */
+    MOST_LOST = 50,             /* at most this part of these runs' time is lost by looking */
+    WORLDS = 8,                 /* times as long: one run of another way is enough */
+    ESTIMATED_WORLDS = 16,      /* times as long by an estimate: a plain run is cut short */
+    CUT_AFTER = 4,              /* times what a compiled run took */
+    MOST_CUTS = 8,              /* plain runs that are cut short, until one tells something */
     LEAST_SHARE = 4,        /* of that time the processor's at least, where other processes run */
     LONG_RUN_NS = 20000000, /* of a run as long as this, few samples of each way may decide */
     PAUSE_NS = 100000000,   /* what is shorter may be one pause, in which other processes ran */
@@ -272,7 +273,11 @@ cost_of(const Trial *trial, Way best)
     return cost;
 }
 
-/* The trial is over; the next one will cost about as many nanoseconds, and waits for so long. */
+/*
+ * The trial is over; the next one will cost about as many nanoseconds, and waits for so long. Where
+ * plain Python was faster, what is compiled may only not have been ready: of long runs fewer are
+ * plain until that is looked at again.
+ */
 static void
 decide(Trial *trial, Way best, int64_t cost)
 {
@@ -280,8 +285,13 @@ decide(Trial *trial, Way best, int64_t cost)
     trial->decided = true;
     trial->period = trial->period == 0 ? FIRST_PERIOD : trial->period * 4;
     int64_t own = samples_median(&trial->samples[best]);
-    long long runs = cost * MOST_LOST / (own > 0 ? own : 1);
-    trial->left = trial->runs = runs > trial->period ? runs : trial->period;
+    own = own > 0 ? own : 1;
+    long long runs = cost * MOST_LOST / own, least = trial->period;
+    if (best == WAY_PLAIN) {
+        long long plain = FIRST_PLAIN_NS / own * (trial->period / FIRST_PERIOD);
+        least = plain < least ? plain + 1 : least;
+    }
+    trial->left = trial->runs = runs > least ? runs : least;
 }
 
 /* Note how long a run in one way took. Returns whether that decides the trial. */

@@ -214,6 +214,25 @@ def test_looking_again_takes_a_small_part_of_the_time(session) -> None:
     assert compiled.__ufuse_hits__ == hits
 
 
+def test_long_calls_that_run_plainly_are_looked_at_again_soon(session) -> None:
+    """Machine code may only not have been ready: 2000 calls of 20 ms would be 40 s."""
+
+    def f(x):
+        time.sleep(0.02)
+        return x
+
+    def artefact(x: object) -> object:
+        time.sleep(0.03)
+        return x
+
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=artefact, outputs=1, ending=("return", 1))
+    )
+    call_until(lambda: bool(session.decisions), compiled, 1)
+    assert session.decisions == [(None, "plain")]
+    assert call_until(lambda: len(session.decisions) > 1, compiled, 1) < 200
+
+
 def test_what_hardly_gains_runs_plainly(session) -> None:
     """A fiftieth is no gain. Of many trials some may be decided by other things that the machine does."""
 
