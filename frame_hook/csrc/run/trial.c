@@ -21,7 +21,7 @@ enum {
     MOST_LARGER = 4,            /* times that samples are dropped for larger arguments */
     MOST_SMALLER = 32,          /* runs that are not timed: then sizes are what they are */
     FIRST_PERIOD = 2000,        /* runs until a decision is first looked at again */
-    FIRST_PLAIN_NS = 500000000, /* the same, where runs are long, of one for plain Python */
+    FIRST_PLAIN_NS = 500000000, /* the same of one for plain Python, where that is less */
     MOST_LOST = 50,             /* at most this part of these runs' time is lost by looking */
     WORLDS = 8,                 /* times as long: one run of another way is enough */
     ESTIMATED_WORLDS = 16,      /* times as long by an estimate: a plain run is cut short */
@@ -275,8 +275,8 @@ cost_of(const Trial *trial, Way best)
 
 /*
  * The trial is over; the next one will cost about as many nanoseconds, and waits for so long. Where
- * plain Python was faster, what is compiled may only not have been ready: of long runs fewer are
- * plain until that is looked at again.
+ * plain Python was faster, what is compiled may only not have been ready, or other processes ran:
+ * it does not wait for longer than a second, then four, and so on.
  */
 static void
 decide(Trial *trial, Way best, int64_t cost)
@@ -288,8 +288,9 @@ decide(Trial *trial, Way best, int64_t cost)
     own = own > 0 ? own : 1;
     long long runs = cost * MOST_LOST / own, least = trial->period;
     if (best == WAY_PLAIN) {
-        long long plain = FIRST_PLAIN_NS / own * (trial->period / FIRST_PERIOD);
-        least = plain < least ? plain + 1 : least;
+        long long plain = FIRST_PLAIN_NS / own * (trial->period / FIRST_PERIOD) + 1;
+        least = plain < least ? plain : least;
+        runs = 2 * plain < runs ? 2 * plain : runs;
     }
     trial->left = trial->runs = runs > least ? runs : least;
 }
