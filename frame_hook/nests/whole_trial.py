@@ -70,9 +70,11 @@ def _begins(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: i
     if tried == MOST_TRIED or cache.run_ns < TRIED_AFTER or is_in_use(cache):
         return False
     may_be = record.useful and not record.begins and nanoseconds <= LONGEST
-    if way == "callees" or not (may_be or record.needs_whole):
+    is_lost = way == "plain" and bool(record.begins)  # native loops cost more around than they gain
+    if way == "callees" or not (may_be or is_lost or record.needs_whole):
         return False  # calls of functions with native loops are read as a whole without a trial
-    is_asked = cache.whole_call_after and not record.needs_whole  # by calls: plain ones are none
+    # By calls: plain ones are none.
+    is_asked = cache.whole_call_after and not is_lost and not record.needs_whole
     if cache.whole_call is None and (record.whole_tries or is_asked):
         return False
     record.whole_tried[cache.magnitude] = tried + 1

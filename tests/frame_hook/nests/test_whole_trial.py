@@ -182,6 +182,25 @@ def test_long_and_rare_calls_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.undo()
 
 
+def folded(x):
+    s = 0.0
+    for v in x:
+        s = s * 0.5 + v
+    return np.float64(s)
+
+
+def test_parts_that_plain_python_beats_do_not_keep_a_call_from_being_tried_as_a_whole() -> None:
+    """Native loops of few turns cost more around them than they gain: plain calls never come to be counted."""
+    calls = Calls(folded, np.ones(3000))
+    record = calls.compiled.__ufuse_session__.record(folded.__code__)
+    end = time.monotonic() + 60
+    while not record.begins and time.monotonic() < end:
+        calls.compiled(*calls.given)
+    assert not calls.decide("compiled", 1000)  # it is asked for by calls
+    assert calls.decide("plain", 1000)
+    calls.call_until_made()
+
+
 class Watching(type):
     """A class of classes with code of its own."""
 
