@@ -6,6 +6,7 @@ import ctypes
 import math
 import operator
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def called(name: str, inputs: Sequence[Any]) -> Any:
         return _of_python(name.removeprefix("python."), inputs)
     if name in KNOWN_POWERS:  # as C's `pow` rounds them
         return called("pow", (*inputs, KNOWN_POWERS[name]))
-    function = getattr(ctypes.CDLL("libm.so.6"), name)
+    function = getattr(_library_of_c(), name)
     is_single = isinstance(inputs[0], np.float32)
     function.restype = ctypes.c_float if is_single else ctypes.c_double
     function.argtypes = [function.restype] * len(inputs)
@@ -58,6 +59,11 @@ def called(name: str, inputs: Sequence[Any]) -> Any:
     if not math.isfinite(result):
         raise DoubtError
     return np.float32(result) if is_single else result
+
+
+@cache
+def _library_of_c() -> ctypes.CDLL:
+    return ctypes.CDLL("libm.so.6")
 
 
 def _of_python(name: str, inputs: Sequence[float]) -> float:

@@ -41,7 +41,6 @@ from ufuse.graph.nest import (
     ResultSlot,
     Scalar,
     Step,
-    Value,
     View,
     limits,
 )
@@ -514,18 +513,18 @@ def follow(
 
 
 def _run_block(block: Block, arrays: list[np.ndarray], variables: dict[str, Any]) -> str | None:
-    values: dict[Value, Number] = {}
+    values: dict[int, Number] = {}  # by the number of the value
     for one in block.instructions:
-        inputs = [values[value] for value in one.inputs]
+        inputs = [values[value.number] for value in one.inputs]
         result = _computed(one, inputs, arrays, variables)
         if one.result is not None:
-            values[one.result] = result
+            values[one.result.number] = result
     match block.end.kind:
         case "jump":
             return block.end.targets[0]
         case "branch":
             condition = block.end.condition
-            return block.end.targets[0 if condition is not None and values[condition] else 1]
+            return block.end.targets[0 if condition is not None and values[condition.number] else 1]
         case "leave":
             return None
     raise DoubtError
@@ -537,6 +536,9 @@ def _computed(
     arrays: list[np.ndarray],
     variables: dict[str, Any],
 ) -> Any:
+    rule = RULES.get((one.op, one.inputs[0].type)) if one.inputs else None
+    if rule is not None:  # asked first, as these are most of what a turn does
+        return _kept(one, rule(*inputs))
     match one.op:
         case "map":
             return _mapped(one.attributes[0], inputs, arrays)
@@ -607,7 +609,7 @@ def _computed(
             if inputs[0]:
                 raise DoubtError
             return None
-    return _kept(one, RULES[one.op, one.inputs[0].type](*inputs))
+    raise AssertionError(one.op)
 
 
 def _found(one: Instruction, key: int, arrays: list[np.ndarray]) -> int:
