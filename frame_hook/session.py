@@ -141,7 +141,18 @@ class Session:
             return None
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
-        record = self.record(code)
+        return self._captured_at(cache, position, function, state, self.record(code))
+
+    def _captured_at(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+    ) -> Any:
+        """As `capture`, where nothing forbids it: native code of the loop that comes, or a graph."""
+        code = cache.code
         if self.loops is not None and record.needs_whole is None and not self.every_frame:
             may_run = self._is_bounded and self.journal.fullgraph is None
             maker = self.loops.maker
@@ -157,28 +168,7 @@ class Session:
         if not at_loop and by_position(code)[position].opname == "FOR_ITER":
             record.iterators[position] = type(state[-1]).__name__
         if self.loops is not None and at_loop and not at_end:
-            waits, known = self._is_bounded, record.begins.copy()
-            found = self.loops.capture(cache, position, function, state, record, waits=waits)
-            for header in record.begins.keys() - known.keys():
-                _end_at_nest(cache, header, record)
-                _leave_behind(cache, header, record)
-                if not record.whole_tries and not self.every_frame and not record.waits_for_whole:
-                    whole.put_off(cache, measures=self.measures)
-            if found is None:
-                _unroll_again(cache, position, record)
-            elif position in while_headers(code) and record.visits[position].is_followed_now():
-                _trace_to_loops_again(cache)
-            made = position if isinstance(found, _hook.Entry) else None
-            waits = self.loops.wait(cache, record, made) and record.may_wait(cache.run_ns, made)
-            cache.loops_wait = CALLS_THAT_WAIT * waits
-            if (found is not None) != (position in record.left_to_nests):
-                record.left_to_nests ^= {position}
-            if (type(found) is int and found >= RESTS) != (position in record.resting):
-                record.resting ^= {position}
-                cache.drop_resume(position)
-            self._pass_over_loops(cache, record)
-            if made is not None and cache.entries(position):
-                self._learn_from(cache, position, cache.entries(position), state, record)
+            found = self._captured_loop(self.loops, cache, position, function, state, record)
             if found is not None:
                 return found
         if position != 0 and self._is_loop_alone(code) and not record.begins:
@@ -191,6 +181,54 @@ class Session:
             return None
         if self.loops is not None and position != 0 and _is_held(code, position, record):
             return ASK_LATEST
+        return self._captured_graph(cache, position, function, state, record, at_end=at_end)
+
+    def _captured_loop(
+        self,
+        loops: Loops,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+    ) -> Any:
+        """The entry for a loop at whose header a frame is, as `Loops.capture` says; what else changes with it."""
+        waits, known = self._is_bounded, record.begins.copy()
+        found = loops.capture(cache, position, function, state, record, waits=waits)
+        for header in record.begins.keys() - known.keys():
+            _end_at_nest(cache, header, record)
+            _leave_behind(cache, header, record)
+            if not record.whole_tries and not self.every_frame and not record.waits_for_whole:
+                whole.put_off(cache, measures=self.measures)
+        if found is None:
+            _unroll_again(cache, position, record)
+        elif position in while_headers(cache.code) and record.visits[position].is_followed_now():
+            _trace_to_loops_again(cache)
+        made = position if isinstance(found, _hook.Entry) else None
+        waits = loops.wait(cache, record, made) and record.may_wait(cache.run_ns, made)
+        cache.loops_wait = CALLS_THAT_WAIT * waits
+        if (found is not None) != (position in record.left_to_nests):
+            record.left_to_nests ^= {position}
+        if (type(found) is int and found >= RESTS) != (position in record.resting):
+            record.resting ^= {position}
+            cache.drop_resume(position)
+        self._pass_over_loops(cache, record)
+        if made is not None and cache.entries(position):
+            self._learn_from(cache, position, cache.entries(position), state, record)
+        return found
+
+    def _captured_graph(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+        *,
+        at_end: bool,
+    ) -> Any:
+        """The entry that a trace gives, if there is time for one; `at_end`: of a loop that has no turn left."""
+        code = cache.code
         seconds = self._seconds_for(cache, state)
         if seconds is not None and (seconds <= 0 or self._is_unpaid(cache, position, state)):
             return self._put_off(cache, position, record)

@@ -178,15 +178,9 @@ class Tracer:
             count = 0  # of root instructions before the one that breaks
             try:
                 returned = interpreter.run_root(frame)
-                if interpreter.ends_at_nest:
-                    found = located(interpreter, GraphBreak("loop"))
-                elif returned is None and interpreter.has_left:
-                    found = located(interpreter, GraphBreak("loop"))
-                    self._journal.note_break(found)
-                elif interpreter.choice is not None:
-                    branch = weakref.ref(cache.code), visited.positions[-1]
-                    found = located(interpreter, GraphBreak("data-branch", "a computed number"))
-                    self._journal.note_break(found)
+                ended = self._ended(cache.code, interpreter, visited, returned is not None)
+                if ended is not None:
+                    found, branch = ended.found, ended.branch or branch
                 elif (
                     returned is None and interpreter.root_count != stop_at and deadline is not None
                 ):
@@ -252,6 +246,23 @@ class Tracer:
                 )  # an entry that resumes at its own position would run for ever
         LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
         return Attempt(None, passed, expired)
+
+    def _ended(
+        self, code: CodeType, interpreter: Interpreter, visited: Visited, has_returned: bool
+    ) -> Ended | None:
+        """Why a try has ended before its frame though nothing broke it, where the interpreter knows."""
+        if interpreter.ends_at_nest:
+            return Ended(located(interpreter, GraphBreak("loop")))
+        if not has_returned and interpreter.has_left:
+            ended = Ended(located(interpreter, GraphBreak("loop")))
+        elif interpreter.choice is not None:
+            found = located(interpreter, GraphBreak("data-branch", "a computed number"))
+            ended = Ended(found, (weakref.ref(code), visited.positions[-1]))
+        else:
+            return None
+        assert ended.found is not None
+        self._journal.note_break(ended.found)
+        return ended
 
     def _begin(
         self,

@@ -25,8 +25,9 @@ def info() -> str:
     ]
     for name in protocol.BACKENDS:
         try:
-            protocol.backend_named(name)
-            lines.append(f"backend {name}: found")
+            found = protocol.backend_named(name)
+            why = found.why_unavailable() if isinstance(found, protocol.NeedsDevice) else None
+            lines.append(f"backend {name}: {'found' if why is None else f'it needs a GPU: {why}'}")
         except protocol.BackendUnavailable as missing:
             lines.append(f"backend {name}: {missing}")
     try:

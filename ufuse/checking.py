@@ -16,7 +16,7 @@ from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, version_of
 from ufuse.graph.nest import ARRAYS, MARKS, OBJECTS, TURNS, ArraySlot, Nest
 from ufuse.graph.node import Graph, Node
-from ufuse.graph.semantics import nest_reference, reference
+from ufuse.graph.semantics import nest_generators, nest_reference, reference
 from ufuse.graph.semantics.check_nest import check_nest
 from ufuse.graph.strict import context_with
 from ufuse.graph.text import to_text
@@ -56,7 +56,7 @@ def checked(artefact: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
         pairs += [
             (f"argument {i}", a, b)
             for i, (a, b) in enumerate(zip(inputs, copies, strict=True))
-            if not nest_reference.is_generator(a)
+            if not nest_generators.is_generator(a)
         ]
         whys = [(name, why_different(found, wanted)) for name, found, wanted in pairs]
         whys.append(("a generator", _why_other_states(inputs, copies)))
@@ -143,7 +143,7 @@ class CheckedNest:
         copies = _copies(self._nest, objects)
         arrays = nest_reference.arrays_of(self._nest, copies)
         columns = nest_reference.columns_of(self._nest, copies)
-        generators = nest_reference.generators_of(self._nest, copies)
+        generators = nest_generators.generators_of(self._nest, copies)
         cells = nest_reference.unboxed(self._nest, copies)
         left = nest_reference.turns_left(self._nest, cells)
         before = getattr(self._artefact, "turns", 0)
@@ -180,7 +180,7 @@ def _copies(nest: Nest, objects: tuple[Any, ...]) -> list[Any]:
     """Copies of arrays, lists, generators of random numbers, and of what a nest uses of lists of objects."""
     copies = [list(one) if type(one) is list else one for one in reference.copies(objects)]
     known: dict[int, Any] = {}
-    copies = [deepcopy(one, known) if nest_reference.is_generator(one) else one for one in copies]
+    copies = [deepcopy(one, known) if nest_generators.is_generator(one) else one for one in copies]
     stand_ins: dict[str, tuple[SimpleNamespace, ...]] = {}
     for place, slot in enumerate(nest.given):
         if isinstance(slot, ArraySlot) and slot.items == OBJECTS:
@@ -203,7 +203,7 @@ def _apart(value: Any) -> Any:
 def _why_other_states(objects: Sequence[Any], copies: Sequence[Any]) -> str | None:
     """Why two of what are generators do not go on with the same numbers."""
     for one, other in zip(objects, copies, strict=True):
-        if nest_reference.is_generator(one):
+        if nest_generators.is_generator(one):
             coming = [deepcopy(each).bytes(COMPARED_BYTES) for each in (one, other)]
             if coming[0] != coming[1]:
                 return f"{one} goes on with {coming[0][:16].hex()}, not {coming[1][:16].hex()}"

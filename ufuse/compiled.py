@@ -29,10 +29,11 @@ class CompiledFunction(_hook.Dispatcher):
     Attributes:
         graphs: tuple of `Graph`, in the order captured.
         breaks: tuple of `Break(code, reason, file, line, hint)`: where and why graphs ended.
-        loops: tuple of the `for` loops that were looked at, each with `line`, `turns` that ran natively, `nests`
+        loops: tuple of the loops that were looked at, each with `line`, `turns` that ran natively, `nests`
             (its native code as text: `print(f.loops[0].nests[0])`), or `why_not`, `code` and `hint`.
         retraces: tuple of `Retrace(guard, was, now, file, line)`: why it was traced again.
-        stats: counters: calls, hits, traces, retraces, breaks, eager_calls, trace_seconds, compile_seconds.
+        specialisations: tuple of what was captured, with guards; `signatures()` has them in words.
+        stats: counters, such as calls, hits, traces, breaks and compile_seconds; `help(type(f.stats))` has them all.
 
     Example:
         >>> import numpy as np, ufuse
@@ -61,7 +62,7 @@ class CompiledFunction(_hook.Dispatcher):
 
     @property
     def loops(self) -> tuple[LoopRecord, ...]:
-        """The `for` loops that ran as native code, and those that did not, with why."""
+        """The loops that ran as native code, and those that did not, with why."""
         return loops_of(self)
 
     @property
@@ -76,7 +77,7 @@ class CompiledFunction(_hook.Dispatcher):
 
     @property
     def stats(self) -> Stats:
-        """Counters since the last `reset`, as they are now; times are in seconds.
+        """Counters since the last `reset`, as they are now.
 
         Calls and hits are this function's; the others count for all functions that share what was captured.
         """

@@ -21,6 +21,7 @@ from ufuse.backends.numpy.llvm import object_cache
 from ufuse.backends.protocol import Backend, NeedsDevice
 from ufuse.checking import CheckedNests, checked
 from ufuse.compiled import CompiledFunction, another
+from ufuse.diagnostics import wording
 from ufuse.errors import BackendUnavailable, GraphBreakError
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook._hook import shared_session
@@ -71,10 +72,11 @@ def compile(
         A `CompiledFunction`; of the same kind as `fn` where that is a bound method, class method or static method.
 
     Raises:
-        TypeError: an argument is of the wrong kind.
+        TypeError: an argument is of the wrong kind. Later, from a call: its arguments are not those of the signature.
         ValueError: no backend has that name.
         BackendUnavailable: the backend needs a package that is not installed.
-        GraphBreakError: `fullgraph` is True, and `fn` is a generator or coroutine.
+        GraphBreakError: `fullgraph` is True, and `fn` is a generator or coroutine. Later, from a call: it needs more
+            than one graph.
 
     Example:
         >>> import numpy as np, ufuse
@@ -324,10 +326,10 @@ def _specified(function: FunctionType, specs: tuple[Spec, ...]) -> tuple[Specifi
     names = code.co_varnames[: code.co_argcount]
     first = 1 if names[:1] in {("self",), ("cls",)} else 0
     if len(specs) > len(names) - first:
+        entries = "1 entry" if len(specs) == 1 else f"{len(specs)} entries"
+        takes = wording.count(len(names) - first, "argument")
         raise TypeError(
-            f"signature has {len(specs)} {'entry' if len(specs) == 1 else 'entries'}, "
-            f"but {function.__name__}() takes {len(names) - first} "
-            "arguments by position"
+            f"signature has {entries}, but {function.__name__}() takes {takes} by position"
         )
     return tuple((place, names[place], spec) for place, spec in enumerate(specs, first))
 

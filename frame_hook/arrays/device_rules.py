@@ -11,7 +11,7 @@ from ufuse.frame_hook.interpreter.rules import OneRule, Rule, registering
 from ufuse.frame_hook.interpreter.tables import Table
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Constant, DeviceArray, Symbol
+from ufuse.frame_hook.trace.symbols import DeviceArray, Symbol
 from ufuse.frame_hook.trace.trace import Trace
 
 # By the name that `ufuse.graph.typing.library` gives a function; arguments as the function's own.
@@ -45,13 +45,3 @@ def array_argument(interpreter: Interpreter, symbol: Symbol, what: str) -> Devic
 def known(trace: Trace, symbol: Symbol | None, default: Any = None) -> Any:
     """The Python value of an argument, or what it is where it is left out."""
     return default if symbol is None else arrays.plain(trace, symbol)
-
-
-def refuse_others(trace: Trace, what: str, **given: tuple[Symbol | None, Any]) -> None:
-    """Break where an argument is given that is not its default."""
-    for name, (symbol, default) in given.items():
-        if symbol is None:
-            continue
-        read = trace.look(symbol)
-        if not isinstance(read, Constant) or read.value is not default:
-            raise GraphBreak("numpy-call", f"cupy.{what} with {name}=")

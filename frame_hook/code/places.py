@@ -103,6 +103,13 @@ def shown(value: Any) -> str:
     return f"a {kind.__name__}"
 
 
+def full_name(function: Any) -> str:
+    """What people call a function in C: `print`, `time.time`, `list.append`."""
+    name, module = str(function.__qualname__), function.__module__
+    is_told = isinstance(module, str) and module != "builtins" and not module.startswith("_")
+    return f"{module}.{name}" if is_told else name
+
+
 def short_file(file: str) -> str:
     """A file as its package names it, where it is an installed one: `skimage/restoration/_denoise.py`."""
     for folder in _LIBRARIES:

@@ -45,7 +45,21 @@ def duration(seconds: float) -> str:
 
 @dataclass(slots=True)
 class Stats:
-    """Counters of a compiled function; times in seconds."""
+    """Counters of a compiled function.
+
+    Attributes:
+        calls: of the function, compiled or not.
+        hits: calls that found a graph for their arguments.
+        traces: how often a frame was read to capture a graph.
+        retraces: those among them where a graph was there, for other arguments.
+        breaks: places where a graph ended before its function did.
+        eager_calls: runs that graphs left to plain Python, because they may warn or fail.
+        given_back: functions and loops found to be faster in plain Python.
+        instructions: how many traces have read.
+        trace_seconds: how long traces took, with compiling.
+        compile_seconds: how long compiling took.
+
+    """
 
     calls: int = 0
     hits: int = 0
@@ -53,8 +67,8 @@ class Stats:
     retraces: int = 0
     breaks: int = 0
     eager_calls: int = 0
-    given_back: int = 0  # functions and loops found to be faster in plain Python
-    instructions: int = 0  # read by traces
+    given_back: int = 0
+    instructions: int = 0
     trace_seconds: float = 0.0
     compile_seconds: float = 0.0
 

@@ -177,7 +177,14 @@ def call(
         return
     if not isinstance(function, Known):
         raise NotNativeError("it calls what is not known")
-    value, out = function.value, reader.out
+    _call_known(reader, function.value, arguments, keywords, after)
+
+
+def _call_known(
+    reader: Reader, value: Any, arguments: list[Item], keywords: dict[str, Item], after: int
+) -> None:
+    """As `call`, of a function or class that is known."""
+    out = reader.out
     if seeding.is_maker(value):
         reader.stack.append(seeding.made(reader, value, arguments, keywords))
         return

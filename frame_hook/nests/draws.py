@@ -48,7 +48,7 @@ from ufuse.frame_hook.nests.values import (
 from ufuse.frame_hook.objects.classes import HEAP_TYPE, class_member
 from ufuse.graph.nest import DRAWS, F64, I1, I64, Value, View
 from ufuse.graph.records import record
-from ufuse.graph.semantics.nest_reference import bit_generator_of
+from ufuse.graph.semantics.nest_generators import bit_generator_of
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.code import Code

@@ -50,7 +50,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.nest import GeneratorSlot
-from ufuse.graph.semantics.nest_reference import is_generator
+from ufuse.graph.semantics.nest_generators import is_generator
 
 MOST_TUPLE_ITEMS = 1000  # each is guarded for itself
 

@@ -40,7 +40,7 @@ from ufuse.frame_hook.nests.values import (
     TemporaryKind,
 )
 from ufuse.graph.nest import I1, I64
-from ufuse.graph.semantics.nest_reference import bit_generator_of
+from ufuse.graph.semantics.nest_generators import bit_generator_of
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader

@@ -23,6 +23,7 @@ from ufuse.frame_hook.arrays import (
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import instructions, slot_names
+from ufuse.frame_hook.code.places import full_name
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import (
@@ -119,6 +120,8 @@ def call(
                 interpreter.trace.guards.check("IDENTITY", function.source, function.value)
                 kernel = function.value
                 return device_kernels.call_kernel(interpreter, kernel, arguments, keywords)
+            if classes.is_cython_function(function.value):
+                raise GraphBreak("call", full_name(function.value))
             method = classes.special_method(interpreter, function, "__call__")
             if method is not None:
                 return call(interpreter, method, arguments, keywords)
@@ -182,6 +185,8 @@ def _call_constant(
         method = _unbound(value, arguments, interpreter)
         if method is not None:
             return _call_method(interpreter, method, arguments[1:], keywords)
+    if isinstance(value, types.BuiltinFunctionType):
+        raise GraphBreak("call", full_name(value))
     raise GraphBreak("call", getattr(value, "__qualname__", None) or described(function))
 
 

@@ -49,7 +49,7 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "index": (
         "indexing {what} is not captured yet",
-        "slices and whole numbers keep one graph; np.where often replaces a mask",
+        "slices, whole numbers, a mask, or arrays of places keep one graph; np.where often replaces another mask",
     ),
     "dtype": (
         "{what} is left to NumPy",

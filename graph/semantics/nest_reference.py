@@ -6,8 +6,6 @@ import ctypes
 import gc
 import math
 import operator
-import random
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -17,28 +15,22 @@ import numpy as np
 
 from ufuse.graph.nest import (
     ARRAYS,
-    COMPARISONS,
     DRAWS,
     EXIT,
     F32,
     F64,
     I1,
-    I64,
     INTEGERS,
     KINDS,
-    KNOWN_POWERS,
     MAP_AXES,
     MARKS,
     OBJECTS,
     PARTS,
     POSITIONS,
-    REALS,
-    SIGNATURES,
     TABLE_AXES,
     TURNS,
     ArraySlot,
     Block,
-    GeneratorSlot,
     Instruction,
     ListSlot,
     Map,
@@ -49,23 +41,13 @@ from ufuse.graph.nest import (
     ResultSlot,
     Scalar,
     Step,
-    Value,
     View,
     limits,
-    numpy_function,
 )
+from ufuse.graph.semantics.nest_arithmetic import LIMIT, RULES, DoubtError, Number, called
+from ufuse.graph.semantics.nest_generators import drawn, generators_of, restore, state_of
 
-LIMIT = 1 << 63
 RANGE_ITERATOR = type(iter(range(0)))
-Number = float | int | bool | np.float32  # of an f32 always np.float32
-
-
-class DoubtError(Exception):
-    """Plain Python must do the turn."""
-
-
-class UnlikeNansError(DoubtError):
-    """Both operands are NaN, with other bits: which one lives on is up to a compiler. Doubted only if it is kept."""
 
 
 def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
@@ -75,7 +57,7 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
     """
     arrays = arrays_of(nest, objects)
     generators = generators_of(nest, objects)
-    states = [_state_of(one) for one in generators.values()]
+    states = [state_of(one) for one in generators.values()]
     cells = unboxed(nest, objects)
     left = turns_left(nest, cells)
     given = left if turns is None else min(left, turns)
@@ -92,7 +74,7 @@ def run(nest: Nest, objects: Sequence[Any], turns: int | None = None) -> Any:
             if array.flags.writeable:
                 array[...] = copy
         for one, state in zip(generators.values(), states, strict=True):
-            _restore(one, state)
+            restore(one, state)
         given -= int(tried[TURNS]) + 1
     return NotImplemented
 
@@ -221,38 +203,6 @@ def _change(slot: ArraySlot, thing: Any, before: np.ndarray, now: np.ndarray) ->
 
 def _item(kind: str, number: np.generic, *, is_numpy: bool) -> object:
     return np.dtype(kind).type(number) if is_numpy else number.item()
-
-
-def generators_of(nest: Nest, objects: Sequence[Any]) -> dict[str, Any]:
-    """The generators among an object for each slot, by the slot's name."""
-    pairs = zip(nest.given, objects, strict=True)
-    return {slot.name: one for slot, one in pairs if isinstance(slot, GeneratorSlot)}
-
-
-def is_generator(value: object) -> bool:
-    """Whether an object is a generator of NumPy's, whose module that loads when it is asked for, or of Python's."""
-    module = sys.modules.get("numpy.random")
-    kinds = (getattr(module, name, None) for name in ("Generator", "RandomState"))
-    return type(value) is random.Random or (module is not None and type(value) in kinds)
-
-
-def bit_generator_of(generator: Any) -> Any:
-    """What the bits of a Generator or RandomState come from."""
-    is_legacy = isinstance(generator, np.random.RandomState)
-    return generator._bit_generator if is_legacy else generator.bit_generator
-
-
-def _state_of(generator: Any) -> Any:
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    return bit_generator_of(generator).state
-
-
-def _restore(generator: Any, state: Any) -> None:
-    if isinstance(generator, random.Random):
-        generator.setstate(state)
-    else:
-        bit_generator_of(generator).state = state
 
 
 def _item_type(slot: ArraySlot) -> type:
@@ -563,18 +513,18 @@ def follow(
 
 
 def _run_block(block: Block, arrays: list[np.ndarray], variables: dict[str, Any]) -> str | None:
-    values: dict[Value, Number] = {}
+    values: dict[int, Number] = {}  # by the number of the value
     for one in block.instructions:
-        inputs = [values[value] for value in one.inputs]
+        inputs = [values[value.number] for value in one.inputs]
         result = _computed(one, inputs, arrays, variables)
         if one.result is not None:
-            values[one.result] = result
+            values[one.result.number] = result
     match block.end.kind:
         case "jump":
             return block.end.targets[0]
         case "branch":
             condition = block.end.condition
-            return block.end.targets[0 if condition is not None and values[condition] else 1]
+            return block.end.targets[0 if condition is not None and values[condition.number] else 1]
         case "leave":
             return None
     raise DoubtError
@@ -586,6 +536,9 @@ def _computed(
     arrays: list[np.ndarray],
     variables: dict[str, Any],
 ) -> Any:
+    rule = RULES.get((one.op, one.inputs[0].type)) if one.inputs else None
+    if rule is not None:  # asked first, as these are most of what a turn does
+        return _kept(one, rule(*inputs))
     match one.op:
         case "map":
             return _mapped(one.attributes[0], inputs, arrays)
@@ -618,17 +571,17 @@ def _computed(
         case "select":
             return inputs[1] if inputs[0] else inputs[2]
         case "call":
-            return _called(one.attributes[0], inputs)
+            return called(one.attributes[0], inputs)
         case "draw":
             name, slot = one.attributes
-            return _drawn(name, variables[slot], inputs)
+            return drawn(name, variables[slot], inputs)
         case "draws":
             name, slot, view = one.attributes
             taken = len(DRAWS[name][0])
             shape, places = inputs[taken : taken + len(view.axes)], inputs[-len(view.axes) :]
             part = _view(view, shape, list(places), arrays)
             for at in np.ndindex(*shape):
-                part[at] = _drawn(name, variables[slot], inputs[:taken])
+                part[at] = drawn(name, variables[slot], inputs[:taken])
             return None
         case "load":
             array = _elements(one, arrays)
@@ -656,7 +609,7 @@ def _computed(
             if inputs[0]:
                 raise DoubtError
             return None
-    return _kept(one, RULES[one.op, one.inputs[0].type](*inputs))
+    raise AssertionError(one.op)
 
 
 def _found(one: Instruction, key: int, arrays: list[np.ndarray]) -> int:
@@ -854,230 +807,3 @@ def _kept(one: Instruction, result: Number) -> Number:
         if not low <= result <= high:
             raise DoubtError
     return result
-
-
-def bits(number: float | np.float32) -> int:
-    """The bits of a float."""
-    single = isinstance(number, np.float32)
-    return int(np.asarray(number).view(np.uint32 if single else np.uint64))
-
-
-def _called(name: str, inputs: Sequence[Any]) -> Any:
-    if name.startswith("numpy."):
-        return float(numpy_function(name)(*map(np.float64, inputs)))
-    if name.startswith("python."):
-        return _of_python(name.removeprefix("python."), inputs)
-    if name in KNOWN_POWERS:  # as C's `pow` rounds them
-        return _called("pow", (*inputs, KNOWN_POWERS[name]))
-    function = getattr(ctypes.CDLL("libm.so.6"), name)
-    is_single = isinstance(inputs[0], np.float32)
-    function.restype = ctypes.c_float if is_single else ctypes.c_double
-    function.argtypes = [function.restype] * len(inputs)
-    result = function(*map(float, inputs))
-    if not math.isfinite(result):
-        raise DoubtError
-    return np.float32(result) if is_single else result
-
-
-def _of_python(name: str, inputs: Sequence[float]) -> float:
-    try:
-        result: float = getattr(math, name)(*inputs)
-    except (OverflowError, ValueError):
-        raise DoubtError from None
-    if not math.isfinite(result):
-        raise DoubtError
-    return result
-
-
-def _drawn(name: str, generator: Any, inputs: Sequence[Any]) -> Number:
-    """One random number."""
-    if name == "below":
-        return int(generator._randbelow(*inputs))
-    if name == "gauss":
-        return float(generator.gauss(-0.0, 1.0))
-    if name.endswith("seed"):
-        return _seeded(name, generator, *inputs)
-    if name == "uniform":
-        least, more = inputs
-        return float(least + more * generator.random())
-    if name == "interval":
-        (most,) = inputs
-        return int(np.random.RandomState(bit_generator_of(generator)).randint(0, most + 1))
-    if name == "masked_integers":
-        least, most = inputs
-        return int(generator.randint(least, most + 1))
-    if name == "integers":
-        return int(generator.integers(*inputs, endpoint=True))
-    of_legacy = {"legacy_gauss": "standard_normal", "legacy_normal": "normal"}
-    method = of_legacy.get(name, name.removeprefix("legacy_"))
-    number: Number = getattr(generator, method)(*inputs)
-    return number
-
-
-def _seeded(name: str, generator: Any, seed: int) -> int:
-    """Have a generator begin anew; whether it cannot."""
-    if name != "seed":
-        if name == "legacy_seed" and not 0 <= seed < 2**32:
-            return 1
-        generator.seed(seed)
-        return 0
-    if seed < 0:
-        return 1
-    generator.bit_generator.state = np.random.PCG64(seed).state
-    return 0
-
-
-def _real(type_: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    exact = np.float32 if type_ == F32 else np.float64
-
-    def rule(left: Any, right: Any) -> Any:
-        if math.isnan(left) and math.isnan(right) and bits(left) != bits(right):
-            raise UnlikeNansError
-        # NumPy's scalars: an overflow is infinite, and flags are NumPy's.
-        return _rounded(type_, function(exact(left), exact(right)))
-
-    return rule
-
-
-def _rounded(type_: str, value: Any) -> Any:
-    """As a value of a type of reals."""
-    return np.float32(value) if type_ == F32 else float(value)
-
-
-def _divide(type_: str) -> Callable[[Any, Any], Any]:
-    def rule(left: Any, right: Any) -> Any:
-        if right == 0:
-            raise DoubtError
-        return _real(type_, operator.truediv)(left, right)
-
-    return rule
-
-
-def _square_root(type_: str) -> Callable[[Any], Any]:
-    def rule(value: Any) -> Any:
-        return _rounded(type_, np.sqrt(value if type_ == F32 else np.float64(value)))
-
-    return rule
-
-
-def _to_single(value: Any) -> np.float32:
-    """Rounded once, whatever it is."""
-    if isinstance(value, int):
-        return np.float32(np.int64(value) if value < LIMIT else np.uint64(value))
-    return np.float32(np.float64(value))
-
-
-def _to_double(value: Any) -> float:
-    return float(value)
-
-
-def _whole_quotient(type_: str, function: Callable[[int, int], int]) -> Callable[[int, int], int]:
-    def rule(left: int, right: int) -> int:
-        if right == 0 or (left == limits(type_)[0] and right == -1):
-            raise DoubtError
-        return function(left, right)
-
-    return rule
-
-
-def _shift(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
-    def rule(left: int, count: int) -> int:
-        if not 0 <= count < 64:
-            raise DoubtError
-        return function(left, count)
-
-    return rule
-
-
-def _wrap(type_: str) -> Callable[[int], int]:
-    """The integer of a type with the same last bits."""
-    low, high = limits(type_)
-    return lambda value: (value - low) % (high - low + 1) + low
-
-
-def _left_shift(type_: str) -> Callable[[int, int], int]:
-    def rule(left: int, count: int) -> int:
-        return _wrap(type_)(left << count) if 0 <= count < int(type_[1:]) else 0
-
-    return rule
-
-
-def _right_shift(type_: str) -> Callable[[int, int], int]:
-    def rule(left: int, count: int) -> int:
-        return left >> (count if 0 <= count < int(type_[1:]) else int(type_[1:]))
-
-    return rule
-
-
-def _to_whole(value: Any) -> int:
-    if not -float(LIMIT) <= value < 2 * float(LIMIT):
-        raise DoubtError
-    return int(value)
-
-
-def _not(value: bool) -> bool:
-    return not value
-
-
-def _comparison(name: str) -> Callable[[Any, Any], bool]:
-    compare = getattr(operator, name)
-    return lambda left, right: bool(compare(left, right))
-
-
-def _of_reals(type_: str) -> dict[str, Callable[..., Any]]:
-    # fmt: off
-    return {
-        "add":  _real(type_, operator.add),
-        "sub":  _real(type_, operator.sub),
-        "mul":  _real(type_, operator.mul),
-        "div":  _divide(type_),
-        "neg":  operator.neg,
-        "abs":  abs,
-        "sqrt": _square_root(type_),
-        **{"f" + name: _comparison(name) for name in COMPARISONS},
-    }
-    # fmt: on
-
-
-def _of_integers(type_: str) -> dict[str, Callable[..., Any]]:
-    # fmt: off
-    return {
-        "add":      operator.add,
-        "sub":      operator.sub,
-        "mul":      operator.mul,
-        "floordiv": _whole_quotient(type_, operator.floordiv),
-        "mod":      _whole_quotient(type_, operator.mod),
-        "neg":      operator.neg,
-        "abs":      abs,
-        "and":      operator.and_,
-        "or":       operator.or_,
-        "xor":      operator.xor,
-        "invert":   lambda value: _wrap(type_)(~value),
-        "lshift":   _left_shift(type_),
-        "rshift":   _right_shift(type_),
-        **{"i" + name: _comparison(name) for name in COMPARISONS},
-    }
-    # fmt: on
-
-
-def _conversion(op: str) -> Callable[[Any], Any]:
-    how, _, type_ = op.partition("_")
-    if how == "wrap":
-        return _wrap(type_)
-    return {F64: _to_double, F32: _to_single}.get(type_, _to_whole)
-
-
-# fmt: off
-RULES: dict[tuple[str, str], Callable[..., Any]] = {
-    **{(op, type_): rule for type_ in REALS for op, rule in _of_reals(type_).items()},
-    **{(op, type_): rule for type_ in INTEGERS for op, rule in _of_integers(type_).items()},
-    **{(op, type_): _conversion(op) for op, type_ in SIGNATURES if op.startswith(("to_", "wrap_"))},
-    ("shl", I64):      _shift(operator.lshift),
-    ("shr", I64):      _shift(operator.rshift),
-    ("widen", I1):     int,
-    ("and", I1):       operator.and_,
-    ("or", I1):        operator.or_,
-    ("xor", I1):       operator.xor,
-    ("not", I1):       _not,
-}
-# fmt: on

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     AnyArray = NDArray[Any]
 
 
+ATOMS = {int, float, complex, str, bytes, bool, type(None)}  # which deepcopy gives back as they are
+
+
 def independent_copy(value: object) -> Any:
     """Copy `value` so that nothing mutable is shared with it, and all sharing within it is kept.
 
@@ -42,12 +45,25 @@ def array_rule(read_only: list[AnyArray]) -> Iterator[None]:
         return copied_array(array, memo, read_only)
 
     dispatch: dict[type, Callable[..., Any]] = copy._deepcopy_dispatch  # type: ignore[attr-defined]
+    own = {list: dispatch[list], tuple: dispatch[tuple]}
+
+    def list_rule(items: list[Any], memo: Memo) -> list[Any]:
+        if not ATOMS.issuperset(map(type, items)):
+            return own[list](items, memo)  # type: ignore[no-any-return]
+        new = memo[id(items)] = items.copy()
+        return new
+
+    def tuple_rule(items: tuple[Any, ...], memo: Memo) -> tuple[Any, ...]:
+        return items if ATOMS.issuperset(map(type, items)) else own[tuple](items, memo)
+
+    dispatch |= {list: list_rule, tuple: tuple_rule}
     dispatch[np.ndarray] = rule
     dispatch[types.ModuleType] = lambda module, _memo: module
     dispatch[memoryview] = lambda face, memo: memoryview(copy.deepcopy(face.obj, memo))
     try:
         yield
     finally:
+        dispatch |= own
         del dispatch[np.ndarray], dispatch[types.ModuleType], dispatch[memoryview]
 
 

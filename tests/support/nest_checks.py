@@ -9,7 +9,8 @@ import numpy as np
 
 from tests.support.nest_code import Machine
 from ufuse.graph.nest import TURNS, Nest
-from ufuse.graph.semantics.nest_reference import DoubtError, UnlikeNansError, bits, follow
+from ufuse.graph.semantics.nest_arithmetic import DoubtError, UnlikeNansError, bits
+from ufuse.graph.semantics.nest_reference import follow
 
 
 def check(

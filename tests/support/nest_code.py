@@ -35,7 +35,7 @@ from ufuse.graph.nest import (
     Variable,
     View,
 )
-from ufuse.graph.semantics.nest_reference import bits
+from ufuse.graph.semantics.nest_arithmetic import bits
 
 # With the lock of the interpreter held: NumPy's loops may set exceptions.
 FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)

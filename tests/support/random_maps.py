@@ -11,7 +11,8 @@ import numpy as np
 
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from ufuse.graph.nest import F64, I64, Map, Nest, Scalar, Step, Value, View
-from ufuse.graph.semantics.nest_reference import DoubtError, follow
+from ufuse.graph.semantics.nest_arithmetic import DoubtError
+from ufuse.graph.semantics.nest_reference import follow
 
 DTYPES = [np.dtype(char) for char in "?bBhHiIlLqQfd"]
 USUAL = [np.dtype(char) for char in "dddddfli?"]

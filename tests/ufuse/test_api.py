@@ -7,6 +7,7 @@ import copy
 import functools
 import inspect
 import pickle
+import re
 import sys
 import typing
 from collections.abc import Callable, Iterator
@@ -746,16 +747,28 @@ def test_graph_text_reads_back() -> None:
     np.testing.assert_array_equal(again.run(x, y), np.exp(x - y).sum(axis=1))
     with pytest.raises(ValueError, match="not a statement: 'no graph at all'"):
         ufuse.Graph.parse("no graph at all")
+    with pytest.raises(TypeError, match=r"source must be a str, such as str\(graph\), not Graph"):
+        ufuse.Graph.parse(graph)
 
 
 def test_graph_runs() -> None:
-    """`run` computes with plain NumPy; the number of arguments is checked."""
+    """`run` computes with plain NumPy; the arguments are checked, and named where they do not fit."""
     graph = traced()
     assert len(graph.inputs) == 2
     assert len(graph.outputs) == 1
     assert set(graph.inputs) < set(graph.nodes)
     with pytest.raises(TypeError, match="takes 2 arguments, not 1"):
         graph.run(X)
+    for given, what in (
+        (X, "an array with 2 dimensions"),
+        (np.ones(3, int), "an array of int64"),
+        ([], "a list"),
+    ):
+        wanted = re.escape("argument y of this graph must be float64[m], not ") + what
+        with pytest.raises(TypeError, match=wanted):
+            graph.run(np.ones((2, 3)), given)
+    with pytest.raises(ValueError, match="a size is 4, and"):
+        graph.run(np.ones((2, 3)), np.ones(4))
 
 
 def test_graph_is_shown() -> None:

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,36 @@ def test_report_of_breaks() -> None:
     ) in text
     assert f"Graph 2 in helper(), line {printed + 1}: 1 operation" in text
     assert "  takes   helper(x * 2): float64[n, m]\n" in text
+
+
+def test_report_tells_of_a_loop_once() -> None:
+    """That a loop is not unrolled says that its next item is in no graph, too."""
+    file, line = __file__, line_of(nested, "if y.max")
+    found = [
+        GraphBreak(code, what).at(file, line, "nested")
+        for code, what in (("loop", ""), ("operator", "the next item of a range iterator"))
+    ]
+    report = ufuse.explain(whole, X, 2)
+    told = dataclasses.replace(report, breaks=tuple(found)).told_breaks
+    assert [one.code for one in told] == ["loop"]
+    told = dataclasses.replace(report, breaks=tuple(found[1:])).told_breaks
+    assert [one.code for one in told] == ["operator"]
+
+
+def test_report_names_functions_of_c() -> None:
+    """A function in C is called what people call it."""
+
+    def calling(x: Any) -> Any:
+        y = x + 1
+        time.time()
+        np.random.seed(0)
+        print(end="")
+        return y * 2
+
+    reasons = [one.reason for one in ufuse.explain(calling, X).breaks]
+    assert reasons == [
+        f"{name} cannot be part of a graph" for name in ("time.time", "numpy.random.seed", "print")
+    ]
 
 
 def test_report_names_no_insides() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import Any
 
+import numpy as np
+
 from ufuse.backends import protocol
 from ufuse.diagnostics import wording
 from ufuse.errors import BackendUnavailable
@@ -13,13 +15,14 @@ from ufuse.graph.node import Graph as Captured
 from ufuse.graph.node import Node
 from ufuse.graph.semantics import reference
 from ufuse.graph.text import drawing
+from ufuse.graph.types import ArrayType
 
 
 class Graph:
     """Operations captured from a function, in program order.
 
-    `str(graph)` is its text; `Graph.parse` reads it back. Operations and attributes are described in the
-    documentation of the graph.
+    `str(graph)` is its text, which can be kept in a file: `Graph.parse` reads it back. `graph/ops.py` has the
+    operations, `graph/text` the notation. A notebook shows a drawing, for which nothing has to be installed.
 
     Example:
         >>> import numpy as np, ufuse
@@ -40,6 +43,7 @@ class Graph:
             source: what `str(graph)` gave.
 
         Raises:
+            TypeError: source is not a str.
             ValueError: the text is not a graph; the message quotes what cannot be read.
 
         Example:
@@ -49,6 +53,10 @@ class Graph:
             array([-1., -1.])
 
         """
+        if not isinstance(source, str):
+            raise TypeError(
+                f"source must be a str, such as str(graph), not {type(source).__name__}"
+            )
         return cls(text.parse(source))
 
     @property
@@ -75,19 +83,25 @@ class Graph:
         """Run the graph on arguments in the order of `inputs`, operation by operation, with plain NumPy.
 
         Args:
-            *args: arrays and numbers of the kinds of the inputs.
+            *args: arrays of the dtypes and shapes of the inputs, and numbers.
 
         Returns:
             The one output, or a tuple of several.
 
         Raises:
-            TypeError: there are more arguments, or fewer, than inputs; numbers are drawn from what is no generator.
+            TypeError: there are more arguments, or fewer, than inputs; one is no array, or has another dtype or number
+                of axes; numbers are drawn from what is no generator.
+            ValueError: two lengths should be equal, and are not.
 
         """
         if len(args) != len(self.inputs):
             raise TypeError(
                 f"this graph takes {wording.count(len(self.inputs), 'argument')}, not {len(args)}"
             )
+        for node, value in zip(self.inputs, args, strict=True):
+            if isinstance(node.type, ArrayType) and (why := _why_not(node.type, value)):
+                wanted, name = wording.kind(node.type), node.attributes["name"]
+                raise TypeError(f"argument {name} of this graph must be {wanted}, not {why}")
         results = reference.run(self._captured, *args)
         return results[0] if len(results) == 1 else results
 
@@ -121,3 +135,15 @@ class Graph:
 
     def __repr__(self) -> str:
         return repr(self._captured)
+
+
+def _why_not(wanted: ArrayType, value: Any) -> str | None:
+    """What an argument is that is no array, or NumPy number, of a type; its lengths are not looked at."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        return f"a {type(value).__name__}"
+    if dtype != wanted.dtype:
+        return f"an array of {dtype}"
+    if np.ndim(value) != wanted.ndim:
+        return f"an array with {wording.count(np.ndim(value), 'dimension')}"
+    return None

@@ -52,8 +52,8 @@ class Report:
         compile_seconds: how long compiling took.
         why_plain: why nothing was captured; empty where something was.
         result: what the second call returned.
-        loops: the `for` loops that ran as native code, or were looked at for that, each with `why_not`, `code` and
-            `hint` where it has none.
+        loops: those that ran as native code, or were looked at for that, each with `why_not`, `code` and `hint` where
+            it has none.
         codes: the code object of each specialisation.
         whole_seconds: how long a call takes as one piece of native code; None where it is not to have that.
         why_not_whole: why it has none, where it would be good to have.
@@ -92,9 +92,15 @@ class Report:
 
     @property
     def told_breaks(self) -> list[Break]:
-        """The breaks besides those that only say that a loop is no graph."""
+        """The breaks besides those that only say, or say once more, that a loop is no graph."""
         known = [loop for loop in self.loops if loop.turns or loop.why_not or loop.inside]
-        return [one for one in self.breaks if not _is_told_elsewhere(one, known)]
+        told = [one for one in self.breaks if not _is_told_elsewhere(one, known)]
+        loops = {(one.file, one.line) for one in told if one.code == "loop"}
+        return [
+            one
+            for one in told
+            if (one.file, one.line) not in loops or not ITERATION.match(one.reason)
+        ]
 
     def __str__(self) -> str:
         return "\n".join(
@@ -328,8 +334,9 @@ def _times(report: Report) -> str:
         calls += f", as one piece of native code {duration(report.whole_seconds)}"
     if not report.traces:
         return f"{calls}."
-    tracing, compiling = duration(report.trace_seconds), duration(report.compile_seconds)
-    how = f"{count(report.traces, 'trace')} in {tracing}, {compiling} of it compiling"
+    how = f"{count(report.traces, 'trace')} in {duration(report.trace_seconds)}"
+    if report.compile_seconds:
+        how += f", {duration(report.compile_seconds)} of it compiling"
     return f"{calls}; {how}.{_losing(report)}"
 
 

@@ -17,7 +17,7 @@ from ufuse.backends.numpy.llvm.nest_body import TYPES, Body
 from ufuse.backends.numpy.llvm.nest_maps import lose_patience, place_of
 from ufuse.backends.numpy.llvm.symbols import KINDS, checked
 from ufuse.graph.nest import DRAWS, Instruction
-from ufuse.graph.semantics.nest_reference import bit_generator_of
+from ufuse.graph.semantics.nest_generators import bit_generator_of
 
 SYMBOLS = {
     "random": "random_standard_uniform",

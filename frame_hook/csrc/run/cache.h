@@ -76,7 +76,6 @@ typedef struct {
     long long frames;   /* frames of this code that were begun */
     long long whole;    /* those that one entry brought to their end */
     long long mixed;    /* those that ran entries and were interpreted as well */
-    long long misses;   /* look-ups that found no entry */
     long long captures; /* times the session was asked for one */
     long long suspensions; /* times a frame of this code was suspended */
 } CodeCache;
@@ -93,6 +92,20 @@ cache_code(const CodeCache *cache)
     PyObject *code =
         cache->reference == NULL ? NULL : ((PyWeakReference *)cache->reference)->wr_object;
     return code == NULL || code == Py_None || Py_REFCNT(code) <= 0 ? NULL : code;
+}
+
+/* What is kept for a position, borrowed, or NULL. */
+static inline Position *
+existing_position(CodeCache *cache, Py_ssize_t position)
+{
+    return position >= 0 && position < cache->n_positions ? cache->positions[position] : NULL;
+}
+
+/* One of all trials of a code object; NULL where none was begun. */
+static inline Trial *
+trial_at(const CodeCache *cache, int i)
+{
+    return cache->trials[i / N_MAGNITUDES][i % N_MAGNITUDES];
 }
 
 /* So many frames that run no entry are enough: the hook is not installed for more of them; where
@@ -124,6 +137,7 @@ CodeCache *CodeCache_New(PyObject *code, PyObject *session);
 int cache_find(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);
 int cache_find_sure(CodeCache *cache, Py_ssize_t position, Registers *registers, Entry **found);
 int cache_add(CodeCache *cache, Py_ssize_t position, Entry *entry);
+void cache_remove(CodeCache *cache, Py_ssize_t position, Entry *entry);
 Trial *cache_trial(CodeCache *cache, int kinds, int magnitude);
 void cache_reconsider(CodeCache *cache, Py_ssize_t position);
 bool cache_is_empty(CodeCache *cache, Py_ssize_t position);
@@ -134,6 +148,10 @@ bool cache_given_up(CodeCache *cache, Py_ssize_t position);
 int cache_give_up(CodeCache *cache, Py_ssize_t position);
 Position *cache_position(CodeCache *cache, Py_ssize_t position);
 Py_ssize_t cache_leave_at(CodeCache *cache, Py_ssize_t position);
+void cache_forget_compiled(CodeCache *cache);
+void cache_drop_resume(CodeCache *cache, Py_ssize_t only);
+void cache_forget(CodeCache *cache);
+void cache_free_positions(CodeCache *cache);
 PyObject *shared_session(PyObject *module, PyObject *const *args, Py_ssize_t nargs);
 int CodeCache_Ready(void);
 

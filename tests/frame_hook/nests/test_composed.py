@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.native_loops import leave_loops, native_turns
+from tests.support.native_loops import native_turns
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 pytest.importorskip("llvmlite")
 
@@ -45,11 +45,6 @@ NUMBERS = (
     "np.isclose(x[0], 0.5, x[1] / x[-1])", "np.isclose(x, x[0] / x[1])[0]", "np.allclose(np.float64(2.5), x, np.float64(0.5), x[0])",
     "np.linalg.norm(A[: i % 3, 1:])", "np.linalg.norm(A[None, : i % 3 + 1] * x[0])",
 )  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 def made(text: str) -> Any:

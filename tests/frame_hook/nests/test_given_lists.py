@@ -15,21 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.native_loops import called, check_kept, check_whole_call, hits, leave_loops
+from tests.support.native_loops import called, check_kept, check_whole_call, hits
 from ufuse.graph.nest import ResultSlot
 from ufuse.graph.text.nest_parser import parse_nest
 
 pytest.importorskip("llvmlite")
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 X = np.random.default_rng(0).normal(size=9)
 LISTED = X.tolist()
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 def scaled(value):

@@ -19,22 +19,16 @@ from tests.support.native_loops import (
     check_kept,
     check_whole_call,
     hits,
-    leave_loops,
 )
 
 pytest.importorskip("llvmlite")
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 X = np.random.default_rng(0).integers(-50, 50, 80) * 1.5
 LISTED = X.tolist()
 COSTS = np.random.default_rng(1).integers(0, 9, (14, 14)) * 0.5
 GRID = np.random.default_rng(2).integers(1, 9, (9, 11))
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 # Functions of heapq -----------------------------------------------------------------------------------------------

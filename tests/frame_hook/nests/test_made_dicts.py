@@ -16,22 +16,17 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import called, check_kept, check_whole_call, hits, leave_loops
+from tests.support.native_loops import called, check_kept, check_whole_call, hits
 from ufuse.graph.nest import ResultSlot
 from ufuse.graph.text.nest_parser import parse_nest
 
 pytest.importorskip("llvmlite")
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 X = np.random.default_rng(0).integers(-9, 9, 60) * 1000
 LISTED = X.tolist()
 W = np.random.default_rng(1).normal(size=60)
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 # Used inside of the call ------------------------------------------------------------------------------------------

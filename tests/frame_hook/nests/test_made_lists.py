@@ -13,19 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.native_loops import called, check_kept, check_whole_call, hits, leave_loops
+from tests.support.native_loops import called, check_kept, check_whole_call, hits
 
 pytest.importorskip("llvmlite")
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 X = np.linspace(-1.0, 2.0, 40)
 I = np.arange(-20, 20)  # noqa: E741  (whole numbers)
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 def scaled(value):

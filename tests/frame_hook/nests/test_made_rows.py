@@ -12,20 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.native_loops import called, check_kept, check_whole_call, leave_loops
+from tests.support.native_loops import called, check_kept, check_whole_call
 
 pytest.importorskip("llvmlite")
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 A = np.random.default_rng(3).normal(size=(7, 9))
 X = A[0].copy()
 TABLE = A.tolist()
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 def scaled(value):

@@ -9,16 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.native_loops import check_whole_call, leave_loops, native_turns
+from tests.support.native_loops import check_whole_call, native_turns
 
 pytest.importorskip("llvmlite")
 
-pytestmark = pytest.mark.any_python
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 
 def constants(x, n):

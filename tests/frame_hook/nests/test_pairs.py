@@ -13,20 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.native_loops import called, check_kept, check_whole_call, leave_loops
+from tests.support.native_loops import called, check_kept, check_whole_call
 
 pytest.importorskip("llvmlite")
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 A = np.random.default_rng(7).normal(size=(7, 9))
 X = A[0].copy()
 LISTED = X.tolist()
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 def of_elements(x):

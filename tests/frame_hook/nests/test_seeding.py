@@ -17,7 +17,6 @@ from tests.support.native_loops import (
     check_kept,
     check_whole_call,
     hits,
-    leave_loops,
     native_turns,
 )
 from ufuse.frame_hook.nests import seeding
@@ -27,11 +26,6 @@ pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.any_python
 
 SEEDS = [0, 1, 12345, 2**32 - 1, 2**32, 2**63 - 1]
-
-
-@pytest.fixture
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 # Whole calls ------------------------------------------------------------------------------------------------------
@@ -50,7 +44,7 @@ def thrown(n, seed):
     return counts, rng.random()
 
 
-@pytest.mark.usefixtures("_loops_are_left")
+@pytest.mark.usefixtures("loops_are_left")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_default_rng_in_whole_calls(seed) -> None:
     """With any int of 64 bits that is not negative."""
@@ -84,7 +78,7 @@ def with_state(function):
     return given
 
 
-@pytest.mark.usefixtures("_loops_are_left")
+@pytest.mark.usefixtures("loops_are_left")
 @pytest.mark.parametrize("function", [legacy, legacy_object, of_python])
 @pytest.mark.parametrize("seed", [0, 7, 2**32 - 1])
 def test_others_in_whole_calls(function, seed) -> None:
@@ -99,7 +93,7 @@ def test_others_in_whole_calls(function, seed) -> None:
     assert hits(compiled) == before + 1
 
 
-@pytest.mark.usefixtures("_loops_are_left")
+@pytest.mark.usefixtures("loops_are_left")
 @pytest.mark.parametrize("seed", [-1, -(2**40), 2**32, 2**63 - 1, True, np.int64(5), np.uint8(3)])
 @pytest.mark.parametrize("function", [share, legacy, of_python])
 def test_other_seeds(function, seed) -> None:
@@ -202,7 +196,7 @@ def test_two_of_one_place_are_two() -> None:
     native_turns(made_twice, lambda: (300,))
 
 
-@pytest.mark.usefixtures("_loops_are_left")
+@pytest.mark.usefixtures("loops_are_left")
 def test_one_that_the_program_gets_is_its_own() -> None:
     """It is another object in each call, whose seed can be asked for."""
     compiled = called(given_back, (40, 3))
@@ -218,7 +212,7 @@ def test_a_generator_that_is_given_on() -> None:
     native_turns(handed_on, lambda: (np.random.default_rng(3), 300))
 
 
-@pytest.mark.usefixtures("_loops_are_left")
+@pytest.mark.usefixtures("loops_are_left")
 def test_what_replaces_a_function_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the module, and of Python's class."""
     numpys, pythons = called(share, (40, 3)), called(of_python, (40, 3))
@@ -241,7 +235,7 @@ def test_what_replaces_a_function_is_called(monkeypatch: pytest.MonkeyPatch) -> 
         assert repr(with_state(legacy)(40, 3)) == found
 
 
-@pytest.mark.usefixtures("_loops_are_left")
+@pytest.mark.usefixtures("loops_are_left")
 def test_another_bit_generator_behind_numpys_module() -> None:
     """`np.random.seed` then makes a new one."""
     compiled, before = called(legacy, (40, 3)), np.random.get_bit_generator()

@@ -9,19 +9,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.native_loops import check_whole_call, leave_loops, native_turns
+from tests.support.native_loops import check_whole_call, native_turns
 
 pytest.importorskip("llvmlite")
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 WEIGHTS = np.array([[0.2, 0.5, 0.3], [0.0, 0.25, 0.75], [1.0, 0.0, 0.0]])
 KINDS = [np.random.Generator, np.random.RandomState]
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 def chain(rng, weights, n):

@@ -23,7 +23,7 @@ from benchmarks.cases.loops.sequences import sieve
 from benchmarks.cases.loops.tables import edit_distance
 from tests.support.compare import check_same
 from tests.support.improved import Improved
-from tests.support.native_loops import called, hits, leave_loops, native_turns
+from tests.support.native_loops import called, hits, native_turns
 from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
 from ufuse.frame_hook import _hook
@@ -32,17 +32,12 @@ from ufuse.frame_hook.nests import whole
 
 pytest.importorskip("llvmlite")
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 
 N = 40
 X = np.linspace(0.5, 2.0, N)
 HALF = 0.5
 NAN = np.nan
-
-
-@pytest.fixture(autouse=True)
-def _loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_loops(monkeypatch)
 
 
 def total(x):

@@ -159,6 +159,30 @@ memory_take(size_t bytes)
     return block == NULL ? NULL : (char *)block + LINE;
 }
 
+/* Take out the least recently used blocks beyond the limit, linked by `older`; under the lock. */
+static Header *
+unlink_beyond_limit(void)
+{
+    Header *found = NULL;
+    while (pool.kept > pool.limit) {
+        Header *oldest = pool.oldest;
+        unlink_kept(oldest);
+        oldest->older = found;
+        found = oldest;
+    }
+    return found;
+}
+
+static void
+release_all(Header *block)
+{
+    while (block != NULL) {
+        Header *next = block->older;
+        release(block);
+        block = next;
+    }
+}
+
 /* Keep the block for reuse; unmap the least recently used ones beyond the limit. */
 void
 memory_give(void *data)
@@ -189,19 +213,10 @@ memory_give(void *data)
         }
         pool.of_class[block->size_class] = block;
         pool.kept += block->region_bytes;
-        while (pool.kept > pool.limit) {
-            Header *oldest = pool.oldest;
-            unlink_kept(oldest);
-            oldest->older = drop;
-            drop = oldest;
-        }
+        drop = unlink_beyond_limit();
     }
     pthread_mutex_unlock(&pool.lock);
-    while (drop != NULL) {
-        Header *next = drop->older;
-        release(drop);
-        drop = next;
-    }
+    release_all(drop);
 }
 
 /* NEP 49: what NumPy calls for arrays whose memory is ours. */
@@ -348,19 +363,9 @@ set_pool_limit(PyObject *module, PyObject *argument)
     }
     pthread_mutex_lock(&pool.lock);
     pool.limit = limit;
-    Header *drop = NULL;
-    while (pool.kept > pool.limit) {
-        Header *oldest = pool.oldest;
-        unlink_kept(oldest);
-        oldest->older = drop;
-        drop = oldest;
-    }
+    Header *drop = unlink_beyond_limit();
     pthread_mutex_unlock(&pool.lock);
-    while (drop != NULL) {
-        Header *next = drop->older;
-        release(drop);
-        drop = next;
-    }
+    release_all(drop);
     Py_RETURN_NONE;
 }
 
