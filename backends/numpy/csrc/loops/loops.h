@@ -76,7 +76,7 @@ int short_fold(const Loop *loop, const char *from, npy_intp row_step, npy_intp s
 /* quick.c */
 void set_quick(Loop *loop);
 
-/* casts.c: NULL where there is no such loop. */
+/* casts.c, choice.c: NULL where there is no such loop. */
 LoopFunction *cast_function(int from, int to);
 LoopFunction *where_function(npy_intp itemsize);
 LoopFunction *copy_function(npy_intp itemsize);
