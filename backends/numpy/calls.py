@@ -11,6 +11,7 @@ import numpy as np
 from ufuse.backends.numpy import _tiles, scalars, small, windows
 from ufuse.backends.numpy.binned import histogram_of
 from ufuse.backends.numpy.lean import lean_function
+from ufuse.backends.numpy.ordered import ordered_function
 from ufuse.backends.numpy.running import running_of
 from ufuse.backends.numpy.searching import search_of
 from ufuse.backends.planning.draft import Draft, ViewCalls
@@ -151,6 +152,7 @@ def _whole(draft: Draft, node: Node) -> int:
         or small.function_of(node)
         or _method(node)
         or lean_function(node)
+        or ordered_function(node)
         or histogram_of(node)
         or search_of(node)
         or running_of(node)
