@@ -36,6 +36,7 @@ QuickLoop *quick_power(const Loop *loop);
  */
 int extremes_of_rows(bool is_greatest, int type, const char *from, npy_intp count, npy_intp rows,
                      char *to);
+bool any_is_nan(int type, const char *from, npy_intp count);
 
 /* operands.c: how what is written lies to the operands: on one of them, element on element, or
  * across one. */

@@ -1,6 +1,5 @@
 /*
- * Rows of a few elements, and few columns, folded here: a call of NumPy's loop for each takes ten
- * times as long.
+ * Rows of a few elements, folded here: a call of NumPy's loop for each takes ten times as long.
  *
  * 1. Fewer than SHORT_FOLD floating-point numbers NumPy adds one after another, from zero, which is
  *    asked of its loop once. A sum that is NaN has the bits that the loop gives it.
@@ -48,60 +47,14 @@
         }                                                                                          \
     }
 
-/* The same of columns that lie beside one another, `rows` elements in each. */
-#define DEFINE_COLUMNS(NAME, NUMBER, FROM, START, NEXT, SURE)                                      \
-    static inline __attribute__((always_inline)) bool NAME##_columns_of(                           \
-        const char *from, npy_intp columns, npy_intp rows, char *to)                               \
-    {                                                                                              \
-        NUMBER folded[SHORT_FOLD];                                                                 \
-        for (npy_intp i = 0; i < columns; i++) {                                                   \
-            NUMBER first;                                                                          \
-            memcpy(&first, from + i * (npy_intp)sizeof first, sizeof first);                       \
-            folded[i] = START;                                                                     \
-        }                                                                                          \
-        from += FROM * columns * (npy_intp)sizeof(NUMBER);                                         \
-        for (npy_intp row = FROM; row < rows; row++) {                                             \
-            for (npy_intp i = 0; i < columns; i++) {                                               \
-                NUMBER all = folded[i], one;                                                       \
-                memcpy(&one, from, sizeof one);                                                    \
-                from += sizeof one;                                                                \
-                folded[i] = NEXT;                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        bool sure = true;                                                                          \
-        for (npy_intp i = 0; i < columns; i++) {                                                   \
-            NUMBER all = folded[i];                                                                \
-            (void)all;                                                                             \
-            sure &= SURE;                                                                          \
-        }                                                                                          \
-        memcpy(to, folded, (size_t)columns * sizeof(NUMBER));                                      \
-        return sure;                                                                               \
-    }                                                                                              \
-    static bool NAME##_columns(const char *from, npy_intp columns, npy_intp rows, char *to)        \
-    {                                                                                              \
-        switch (columns) {                                                                         \
-        case 2:                                                                                    \
-            return NAME##_columns_of(from, 2, rows, to);                                           \
-        case 3:                                                                                    \
-            return NAME##_columns_of(from, 3, rows, to);                                           \
-        case 4:                                                                                    \
-            return NAME##_columns_of(from, 4, rows, to);                                           \
-        default:                                                                                   \
-            return NAME##_columns_of(from, columns, rows, to);                                     \
-        }                                                                                          \
-    }
-#define DEFINE(NAME, NUMBER, FROM, START, NEXT, SURE)                                              \
-    DEFINE_FOLD(NAME, NUMBER, FROM, START, NEXT, SURE)                                             \
-    DEFINE_COLUMNS(NAME, NUMBER, FROM, START, NEXT, SURE)
-
-DEFINE(add_double, double, 0, 0, all + one, all == all)
-DEFINE(add_float, float, 0, 0, all + one, all == all)
-DEFINE(add_int64, uint64_t, 0, 0, all + one, true)
-DEFINE(add_int32, uint32_t, 0, 0, all + one, true)
+DEFINE_FOLD(add_double, double, 0, 0, all + one, all == all)
+DEFINE_FOLD(add_float, float, 0, 0, all + one, all == all)
+DEFINE_FOLD(add_int64, uint64_t, 0, 0, all + one, true)
+DEFINE_FOLD(add_int32, uint32_t, 0, 0, all + one, true)
 
 /* Extremes of floating-point numbers, which are compared side by side where rows are short. */
 #define DEFINE_FLOATS(NAME, NUMBER, NEXT, IS_GREATEST, TYPE)                                       \
-    DEFINE(NAME##_one_by_one, NUMBER, 1, first, NEXT, all == all && all != 0)                      \
+    DEFINE_FOLD(NAME##_one_by_one, NUMBER, 1, first, NEXT, all == all && all != 0)                 \
     static bool NAME(const char *from, npy_intp row_step, npy_intp step, npy_intp count,           \
                      npy_intp rows, char *to, npy_intp to_step)                                    \
     {                                                                                              \
@@ -116,31 +69,24 @@ DEFINE(add_int32, uint32_t, 0, 0, all + one, true)
 #define SMALLER (isless(one, all) || one != one ? one : all)
 DEFINE_FLOATS(maximum_double, double, GREATER, true, NPY_DOUBLE)
 DEFINE_FLOATS(maximum_float, float, GREATER, true, NPY_FLOAT)
-DEFINE(maximum_int64, int64_t, 1, first, one > all ? one : all, true)
-DEFINE(maximum_int32, int32_t, 1, first, one > all ? one : all, true)
+DEFINE_FOLD(maximum_int64, int64_t, 1, first, one > all ? one : all, true)
+DEFINE_FOLD(maximum_int32, int32_t, 1, first, one > all ? one : all, true)
 DEFINE_FLOATS(minimum_double, double, SMALLER, false, NPY_DOUBLE)
 DEFINE_FLOATS(minimum_float, float, SMALLER, false, NPY_FLOAT)
-DEFINE(minimum_int64, int64_t, 1, first, one < all ? one : all, true)
-DEFINE(minimum_int32, int32_t, 1, first, one < all ? one : all, true)
+DEFINE_FOLD(minimum_int64, int64_t, 1, first, one < all ? one : all, true)
+DEFINE_FOLD(minimum_int32, int32_t, 1, first, one < all ? one : all, true)
 
 static const struct {
     const char *name;
     int type;
     ShortFold *fold;
-    ColumnFold *columns;
 } folds[] = {
-    {"add", NPY_DOUBLE, add_double, add_double_columns},
-    {"add", NPY_FLOAT, add_float, add_float_columns},
-    {"add", NPY_INT64, add_int64, add_int64_columns},
-    {"add", NPY_INT32, add_int32, add_int32_columns},
-    {"maximum", NPY_DOUBLE, maximum_double, maximum_double_one_by_one_columns},
-    {"maximum", NPY_FLOAT, maximum_float, maximum_float_one_by_one_columns},
-    {"maximum", NPY_INT64, maximum_int64, maximum_int64_columns},
-    {"maximum", NPY_INT32, maximum_int32, maximum_int32_columns},
-    {"minimum", NPY_DOUBLE, minimum_double, minimum_double_one_by_one_columns},
-    {"minimum", NPY_FLOAT, minimum_float, minimum_float_one_by_one_columns},
-    {"minimum", NPY_INT64, minimum_int64, minimum_int64_columns},
-    {"minimum", NPY_INT32, minimum_int32, minimum_int32_columns},
+    {"add", NPY_DOUBLE, add_double},         {"add", NPY_FLOAT, add_float},
+    {"add", NPY_INT64, add_int64},           {"add", NPY_INT32, add_int32},
+    {"maximum", NPY_DOUBLE, maximum_double}, {"maximum", NPY_FLOAT, maximum_float},
+    {"maximum", NPY_INT64, maximum_int64},   {"maximum", NPY_INT32, maximum_int32},
+    {"minimum", NPY_DOUBLE, minimum_double}, {"minimum", NPY_FLOAT, minimum_float},
+    {"minimum", NPY_INT64, minimum_int64},   {"minimum", NPY_INT32, minimum_int32},
 };
 
 static npy_intp
@@ -230,7 +176,7 @@ set_short_folds(Loop *loop)
             bool is_sum = loop_adds(loop) && PyTypeNum_ISFLOAT(type);
             if (!is_sum || adds_in_order(loop, folds[i].fold)) {
                 loop->short_fold = folds[i].fold;
-                loop->column_fold = folds[i].columns;
+                loop->column_fold = column_fold(loop);
             }
         }
     }
