@@ -52,6 +52,7 @@ struct Loop {
     Fold fold;
     /* Or NULL; a sum begins with zero, others with their first element. */
     ShortFold *short_fold;
+    npy_intp short_limit; /* it is for rows of fewer elements */
     ColumnFold *column_fold;
     QuickLoop *quick; /* or NULL */
     OrdinaryBlock *block;
@@ -67,8 +68,8 @@ extern PyMethodDef loops_methods[];
 int small_begin(PyObject *module);
 bool are_finite(const Loop *loop, const char *data, npy_intp count, npy_intp step);
 
-/* short_folds.c: of rows of fewer elements than SHORT_FOLD. */
-enum { SHORT_FOLD = 8 };
+/* short_folds.c */
+enum { SHORT_FOLD = 8, MOST_ADDED = 128, MOST_COMPARED = 64 };
 void set_short_folds(Loop *loop);
 int short_fold(const Loop *loop, const char *from, npy_intp row_step, npy_intp step, npy_intp count,
                npy_intp rows, char *to, npy_intp to_step);

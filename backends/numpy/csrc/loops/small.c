@@ -425,7 +425,7 @@ along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *n
         }
     }
     bool is_short = self->is_short &&
-                    (self->axis != 0 ? columns < SHORT_FOLD
+                    (self->axis != 0 ? columns < self->loop->short_limit
                                      : columns <= FEW_COLUMNS && self->loop->column_fold != NULL);
     if (columns < 2 || (!is_short && PyArray_SIZE(array) > MOST_ELEMENTS)) {
         return numpys_own(self, arguments, 1);
