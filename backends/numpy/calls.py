@@ -13,7 +13,7 @@ from ufuse.backends.numpy.binned import histogram_of
 from ufuse.backends.numpy.lean import lean_function
 from ufuse.backends.numpy.ordered import ordered_function
 from ufuse.backends.numpy.running import running_of
-from ufuse.backends.numpy.searching import search_of
+from ufuse.backends.numpy.searching import interpolation_of, search_of
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.rules import Call
 from ufuse.graph import ops
@@ -157,6 +157,7 @@ def _whole(draft: Draft, node: Node) -> int:
         or ordered_function(node)
         or histogram_of(node)
         or search_of(node)
+        or interpolation_of(node)
         or running_of(node)
         or function_named(name)
     )
