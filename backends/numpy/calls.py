@@ -10,6 +10,7 @@ import numpy as np
 
 from ufuse.backends.numpy import _tiles, scalars, small, windows
 from ufuse.backends.numpy.binned import histogram_of
+from ufuse.backends.numpy.distinct import distinct_of
 from ufuse.backends.numpy.lean import lean_function
 from ufuse.backends.numpy.ordered import ordered_function
 from ufuse.backends.numpy.running import running_of
@@ -156,6 +157,7 @@ def _whole(draft: Draft, node: Node) -> int:
         or lean_function(node)
         or ordered_function(node)
         or histogram_of(node)
+        or distinct_of(node)
         or search_of(node)
         or interpolation_of(node)
         or running_of(node)
