@@ -10,9 +10,11 @@ import numpy as np
 
 from ufuse.backends.numpy import _tiles, scalars, small, windows
 from ufuse.backends.numpy.binned import histogram_of
+from ufuse.backends.numpy.distinct import distinct_of
 from ufuse.backends.numpy.lean import lean_function
+from ufuse.backends.numpy.ordered import ordered_function
 from ufuse.backends.numpy.running import running_of
-from ufuse.backends.numpy.searching import search_of
+from ufuse.backends.numpy.searching import interpolation_of, search_of
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.rules import Call
 from ufuse.graph import ops
@@ -45,6 +47,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     f"numpy.{name}": getattr(np.ndarray, name)
     for name in ("argmax", "argmin", "argsort", "searchsorted", "trace", "repeat")
 }
+PLACES: dict[str, Callable[..., Any]] = {"argmax": _tiles.argmax, "argmin": _tiles.argmin}
 # Functions that write, and raise before they do, as the method `at` of ufuncs does.
 LOOKS_FIRST = frozenset({"operator.setitem", "numpy.ndarray.__setitem__"})
 
@@ -149,10 +152,14 @@ def _whole(draft: Draft, node: Node) -> int:
     function = (
         OURS.get(name)
         or small.function_of(node)
+        or _place(node)
         or _method(node)
         or lean_function(node)
+        or ordered_function(node)
         or histogram_of(node)
+        or distinct_of(node)
         or search_of(node)
+        or interpolation_of(node)
         or running_of(node)
         or function_named(name)
     )
@@ -162,14 +169,34 @@ def _whole(draft: Draft, node: Node) -> int:
     return made
 
 
+def _place(node: Node) -> Callable[..., Any] | None:
+    """The place of an extreme along an axis that is known."""
+    function = PLACES.get(node.attributes["function"].rpartition(".")[2])
+    arguments, keywords = node.attributes["arguments"], dict(node.attributes["keywords"])
+    if (
+        function is None
+        or not arguments
+        or arguments[0] != 0
+        or len(arguments) + len(keywords) != 2
+    ):
+        return None
+    match arguments[1] if len(arguments) == 2 else keywords.get("axis"):
+        case ("const", int() as axis) if type(axis) is int and _is_array(node):
+            return function
+    return None
+
+
+def _is_array(node: Node) -> bool:
+    type_ = node.inputs[0].type
+    return isinstance(type_, ArrayType) and not type_.scalar and not type_.device
+
+
 def _method(node: Node) -> Callable[..., Any] | None:
     """The method of its first array that a call comes to."""
     arguments = node.attributes["arguments"]
     if node.attributes["keywords"] or not arguments or arguments[0] != 0:
         return None
-    type_ = node.inputs[0].type
-    is_array = isinstance(type_, ArrayType) and not type_.scalar and not type_.device
-    return METHODS.get(node.attributes["function"]) if is_array else None
+    return METHODS.get(node.attributes["function"]) if _is_array(node) else None
 
 
 def _structured(draft: Draft, node: Node) -> int:

@@ -1,8 +1,9 @@
 """Medians and quantiles of vectors of float64, without what NumPy's Python code does around the partition.
 
-That takes NumPy 20 to 50 µs for any array. Here the same method of the array parts it at the same places, and the same
-operations follow on Python's floats. Before one is used it is compared with NumPy's own function, as that changes from
-version to version; what is not ordinary (NaN, very large or small numbers) is NumPy's own.
+That takes NumPy 20 to 50 µs for any array. Here the same method of the array parts it at the same places, or C finds
+what lies there (`csrc/loops/ordered.c`), and the same operations follow on Python's floats. Before one is used it is
+compared with NumPy's own function, as that changes from version to version; what is not ordinary (NaN, very large or
+small numbers) is NumPy's own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ufuse.backends.numpy import _tiles
 from ufuse.graph import signals
 from ufuse.graph.node import Node
 from ufuse.graph.strict import run_strictly
@@ -22,7 +24,8 @@ from ufuse.graph.types import ArrayType
 Function = Callable[..., Any]
 LARGE, SMALL = 1e300, 1e-290  # beyond these a flag may be raised
 MOST_WANTED = 16  # quantiles at once
-LENGTHS = (1, 2, 3, 4, 5, 8, 13, 50)
+LONG = 300  # elements: among so many C finds those of some ranks in less time than it takes to part them
+LENGTHS = (1, 2, 3, 4, 5, 8, 13, 50, 301)
 SCALES = {"numpy.percentile": 100, "numpy.quantile": 1}
 
 
@@ -75,13 +78,27 @@ def _median(a: np.ndarray) -> Any:
     half, is_odd = divmod(len(a), 2)
     if not half and not is_odd:
         return np.median(a)
-    parted = a.copy()
-    parted.partition([half, -1] if is_odd else [half - 1, half, -1])
-    item = parted.item
-    total = 0.0 + item(half) if is_odd else 0.0 + item(half - 1) + item(half)
+    ranks = (half,) if is_odd else (half - 1, half)
+    item = _items(a, ranks)
+    if item is None:
+        parted = a.copy()
+        parted.partition([*ranks, -1])
+        item = parted.item
+    total = 0.0 + item(ranks[0]) if is_odd else 0.0 + item(ranks[0]) + item(half)
     if not _is_ordinary(item(-1), total):
         return np.median(a)
     return np.float64(total if is_odd else total / 2)
+
+
+def _items(a: np.ndarray, ranks: tuple[int, ...]) -> Callable[[int], float] | None:
+    """What gives the elements of these ranks in a long vector, and for -1 a number, as there is no NaN; else None."""
+    if len(a) < LONG:
+        return None
+    found = _tiles.selected(np.ascontiguousarray(a), ranks)
+    if found is None:
+        return None
+    known = dict(zip(ranks, found.tolist(), strict=True))
+    return lambda rank: known.get(rank, 0.0)
 
 
 def _is_ordinary(*numbers: float) -> bool:
@@ -96,9 +113,23 @@ class Places(NamedTuple):
 
     parts: np.ndarray
     around: tuple[tuple[int, int, float], ...]
+    ranks: tuple[int, ...]
 
 
-def _places(length: int, quantiles: np.ndarray) -> Places:
+def quantiles_of(numbers: tuple[float, ...], scale: int) -> np.ndarray | None:
+    """Quantiles from 0 to 1, of numbers up to `scale`; None where they are not ordinary."""
+    if not 1 <= len(numbers) <= MOST_WANTED or not all(0 <= one <= scale for one in numbers):
+        return None
+    if any(math.copysign(1, one) < 0 for one in numbers):
+        return None  # -0.0, which finds what is kept for 0.0, and gives other zeros
+    try:
+        return run_strictly("raise", np.true_divide, np.array(numbers, float), scale)  # type: ignore[no-any-return]
+    except ArithmeticError:
+        return None
+
+
+def places_of(length: int, quantiles: np.ndarray) -> Places:
+    """The places for vectors of one length."""
     virtual = (length - 1) * quantiles
     before = np.floor(virtual)
     behind = before + 1
@@ -107,8 +138,9 @@ def _places(length: int, quantiles: np.ndarray) -> Places:
     gamma = virtual - before.astype(np.intp)
     pairs = before.astype(np.intp), behind.astype(np.intp)
     parts = np.unique(np.concatenate(([0, -1], *pairs)))
-    around = zip(pairs[0].tolist(), pairs[1].tolist(), gamma.tolist(), strict=True)
-    return Places(parts, tuple(around))
+    around = zip(*((pair % length).tolist() for pair in pairs), gamma.tolist(), strict=True)
+    ranks = sorted({rank % length for pair in pairs for rank in pair.tolist()})
+    return Places(parts, tuple(around), tuple(ranks))
 
 
 @lru_cache(maxsize=256)
@@ -117,24 +149,22 @@ def _quantile_function(
 ) -> Function | None:
     """The quantiles of a vector; they are constants, and which they are is the second argument, too."""
     numbers = wanted if isinstance(wanted, tuple) else (wanted,)
-    if not 1 <= len(numbers) <= MOST_WANTED or not all(0 <= one <= scale for one in numbers):
+    quantiles = quantiles_of(numbers, scale)
+    if quantiles is None:
         return None
-    if any(math.copysign(1, one) < 0 for one in numbers):
-        return None  # -0.0, which finds what is kept for 0.0, and gives other zeros
-    try:
-        quantiles = run_strictly("raise", np.true_divide, np.array(numbers, float), scale)
-    except ArithmeticError:
-        return None
-    places = lru_cache(maxsize=16)(lambda length: _places(length, quantiles))
+    places = lru_cache(maxsize=16)(lambda length: places_of(length, quantiles))
     is_one = not isinstance(wanted, tuple)
 
     def quantile(a: np.ndarray, given: Any) -> Any:
         if not len(a):
             return own(a, given)
-        parts, around = places(len(a))
-        parted = a.copy()
-        parted.partition(parts)
-        found, item = [], parted.item
+        parts, around, ranks = places(len(a))
+        item = _items(a, ranks)
+        if item is None:
+            parted = a.copy()
+            parted.partition(parts)
+            item = parted.item
+        found = []
         if not _is_ordinary(item(-1)):
             return own(a, given)
         for before, behind, gamma in around:

@@ -12,7 +12,8 @@ begin(PyObject *module)
     }
     PyMethodDef *const tables[] = {loops_methods,  memory_methods, threads_methods, llvm_methods,
                                    object_methods, chosen_methods, window_methods,  small_methods,
-                                   bin_methods,    search_methods, running_methods};
+                                   bin_methods,    search_methods, running_methods, ordered_methods,
+                                   place_methods};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(tables); i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) {
             return -1;

@@ -91,3 +91,43 @@ def test_random_numbers() -> None:
                 assert places.tobytes() == np.searchsorted(a, v, side=side).tobytes()
     assert found > 1000
     assert _tiles.searched(a, [1.0], False) is None
+
+
+def interpolated(x, xp, fp):
+    return (
+        np.interp(x, xp, fp), np.interp(x.reshape(5, -1), xp, xp), np.interp(x, xp, fp, left=0.0), np.interp(x[::2], xp, fp),
+        np.interp(np.sort(x), xp, fp), np.interp(x, xp, fp, period=3.0), np.interp(x, xp[:1], fp[:1]), np.interp(x * 2, xp, fp) + 1,
+    )  # fmt: skip
+
+
+def short_of_points(x, xp, fp):
+    return np.interp(x, xp, fp[1:])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_interpolation() -> None:
+    """Between points, on them and outside; of NaN, infinities and points that do not rise."""
+    functions = interpolated, short_of_points
+    compiled = [ufuse.compile(function) for function in functions]
+    rng = np.random.default_rng(4)
+    for kind in range(8):
+        x, fp = rng.normal(size=150) * 3, rng.normal(size=12)
+        xp = np.sort(rng.normal(size=12) * 2)
+        match kind:
+            case 1:
+                x, xp = x.round(), xp.round()
+            case 2:
+                fp[::3] = np.inf, -np.inf, np.nan, np.inf
+            case 3:
+                x[::7], x[1::9], xp[-1] = np.nan, -np.inf, np.inf
+            case 4:
+                fp = np.where(fp > 0, 0.0, -0.0)
+            case 5:
+                xp = xp[::-1].copy()
+            case 6:
+                xp[5] = np.nan
+            case 7:
+                fp *= 1e308
+        for function, ours in zip(functions, compiled, strict=True):
+            check_same(function, ours, lambda: (x.copy(), xp.copy(), fp.copy()))  # noqa: B023 (called at once)
+    assert _tiles.interpolated(rng.random(99), np.arange(3.0), np.arange(3.0)) is not None

@@ -25,6 +25,7 @@ def folds(x, y):
         (d * 2).sum(axis=2), (d + 1).max(axis=-1), (-d).min(axis=-1), d.mean(-1), (d * 0).max(axis=2), (d - d).sum(2),
         (x + x).sum(axis=1, keepdims=True) + x, (x * 3).max(1), np.abs(x).min(axis=1), (x[:, ::-1] - 1).sum(1),
         (x[:, ::2] * 1).max(1), (x.T[:, ::3] + 1).sum(axis=0), (x - 1).sum(axis=1, initial=-0.0), (x > 0).sum(axis=1),
+        (x > 0).any(axis=1), (x > y[:1]).all(axis=1, keepdims=True), (x[:, ::-2] * 1).min(1), (x[:, ::3] + 1).sum(axis=1),
     )  # fmt: skip
 
 
@@ -41,7 +42,7 @@ def argument(width: int, dtype: str, kind: str, seed: int = 0) -> tuple[np.ndarr
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
-@pytest.mark.parametrize("width", [1, 3, 7, 8])
+@pytest.mark.parametrize("width", [1, 3, 6, 13, 63, 127, 130])
 def test_bits(dtype: str, width: int) -> None:
     """Sums, largest and least of rows, of every width around the limit."""
     compiled: Any = ufuse.compile(folds)
@@ -60,7 +61,7 @@ def loop(x, steps):
     return total
 
 
-@pytest.mark.parametrize("width", [1, 3, 7, 8])
+@pytest.mark.parametrize("width", [1, 3, 7, 13])
 def test_loops(width: int) -> None:
     """The same in native loops."""
     compiled: Any = ufuse.compile(loop)
@@ -77,7 +78,7 @@ def columns(x, z):
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
-@pytest.mark.parametrize("width", [1, 3, 5, 8])
+@pytest.mark.parametrize("width", [1, 3, 8, 23, 64])
 @pytest.mark.filterwarnings("ignore")
 def test_columns(dtype: str, width: int) -> None:
     """Few columns, of arrays that are small and that are not; along several axes, too."""
@@ -97,3 +98,17 @@ def test_columns(dtype: str, width: int) -> None:
                 )
                 z.flat[-1] = np.nan
             check_same(columns, compiled, lambda: (x.astype(dtype), z.astype(dtype)))  # noqa: B023 (called at once)
+
+
+def held(x):
+    return x.any(axis=1), x.all(axis=1), x[:, ::2].any(axis=-1), x.any(axis=0), (~x).all(axis=1)
+
+
+@pytest.mark.parametrize("width", [2, 7, 8, 19, 63, 64])
+def test_bools(width: int) -> None:
+    """Whether any or all hold; also where what holds is not 1."""
+    compiled: Any = ufuse.compile(held)
+    rng = np.random.default_rng(width)
+    for most, share in ((2, 0.1), (2, 0.9), (256, 0.5)):
+        x = np.where(rng.random((70, width)) < share, rng.integers(1, most, (70, width)), 0)
+        check_same(held, compiled, lambda: (x.astype(np.uint8).view(bool),))  # noqa: B023 (called at once)

@@ -282,7 +282,8 @@ static bool
 folds_short_rows(const Run *run, const Segment *segment)
 {
     static const char zero[MAX_ITEM];
-    if (segment->loop->short_fold == NULL || run->row == 0 || run->row >= SHORT_FOLD) {
+    if (segment->loop->short_fold == NULL || run->row == 0 ||
+        run->row >= segment->loop->short_limit) {
         return false;
     }
     if (!loop_adds(segment->loop)) {

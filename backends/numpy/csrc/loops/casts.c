@@ -1,5 +1,5 @@
 /*
- * Casts between numbers with NumPy's results, bit for bit; choice and copy.
+ * Casts between numbers with NumPy's results, bit for bit; copy.
  *
  * A value out of range of an integer type has no meaning in C. NumPy casts with the same C
  * expressions, and tests/backends/numpy/csrc/test_tiles.py compares all pairs of types.
@@ -258,65 +258,6 @@ cast_function(int from, int to)
 {
     int row = place(from), column = place(to);
     return row < 0 || column < 0 ? NULL : table[row][column];
-}
-
-typedef struct {
-    uint64_t half[2];
-} Item16;
-
-typedef struct {
-    uint64_t quarter[4];
-} Item32;
-
-#define WHERE(NAME, TYPE)                                                                          \
-    static int NAME(char **data, const npy_intp *count, const npy_intp *steps, void *unused)       \
-    {                                                                                              \
-        npy_intp n = *count, size = (npy_intp)sizeof(TYPE);                                        \
-        const char *mask = data[0], *one = data[1], *other = data[2];                              \
-        char *to = data[3];                                                                        \
-        (void)unused;                                                                              \
-        if (steps[0] == 1 && steps[1] == size && steps[2] == size && steps[3] == size) {           \
-            const TYPE *a = (const TYPE *)one, *b = (const TYPE *)other;                           \
-            TYPE *out = (TYPE *)to;                                                                \
-            for (npy_intp i = 0; i < n; i++) {                                                     \
-                out[i] = mask[i] ? a[i] : b[i];                                                    \
-            }                                                                                      \
-            return 0;                                                                              \
-        }                                                                                          \
-        for (npy_intp i = 0; i < n; i++) {                                                         \
-            TYPE a = *(const TYPE *)(one + i * steps[1]);                                          \
-            TYPE b = *(const TYPE *)(other + i * steps[2]);                                        \
-            *(TYPE *)(to + i * steps[3]) = mask[i * steps[0]] ? a : b;                             \
-        }                                                                                          \
-        return 0;                                                                                  \
-    }
-
-WHERE(where_1, uint8_t)
-WHERE(where_2, uint16_t)
-WHERE(where_4, uint32_t)
-WHERE(where_8, uint64_t)
-WHERE(where_16, Item16)
-WHERE(where_32, Item32)
-
-LoopFunction *
-where_function(npy_intp itemsize)
-{
-    switch (itemsize) {
-    case 1:
-        return where_1;
-    case 2:
-        return where_2;
-    case 4:
-        return where_4;
-    case 8:
-        return where_8;
-    case 16:
-        return where_16;
-    case 32:
-        return where_32;
-    default:
-        return NULL;
-    }
 }
 
 #define COPY(SIZE)                                                                                 \

@@ -57,6 +57,13 @@ DEFINE_EXTREMES(minimum_float, float, int32_t, one < best)
 DEFINE_ANY_NAN(double, int64_t, INT64_MAX, INT64_C(0x7ff0000000000000))
 DEFINE_ANY_NAN(float, int32_t, INT32_MAX, INT32_C(0x7f800000))
 
+/* Whether one of some doubles or floats is NaN. */
+bool
+any_is_nan(int type, const char *from, npy_intp count)
+{
+    return type == NPY_DOUBLE ? any_double_is_nan(from, count) : any_float_is_nan(from, count);
+}
+
 /* 1: done, and no result is zero; 0: one is; -1: not done. */
 int
 extremes_of_rows(bool is_greatest, int type, const char *from, npy_intp count, npy_intp rows,
@@ -67,12 +74,13 @@ extremes_of_rows(bool is_greatest, int type, const char *from, npy_intp count, n
         ((uintptr_t)from | (uintptr_t)to) % (uintptr_t)itemsize != 0) {
         return -1;
     }
-    if (type == NPY_DOUBLE) {
-        return any_double_is_nan(from, count * rows) ? -1
-               : is_greatest                         ? maximum_double(from, count, rows, to)
-                                                     : minimum_double(from, count, rows, to);
+    if (any_is_nan(type, from, count * rows)) {
+        return -1;
     }
-    return any_float_is_nan(from, count * rows) ? -1
-           : is_greatest                        ? maximum_float(from, count, rows, to)
-                                                : minimum_float(from, count, rows, to);
+    if (type == NPY_DOUBLE) {
+        return is_greatest ? maximum_double(from, count, rows, to)
+                           : minimum_double(from, count, rows, to);
+    }
+    return is_greatest ? maximum_float(from, count, rows, to)
+                       : minimum_float(from, count, rows, to);
 }

@@ -19,8 +19,8 @@ typedef int LoopFunction(char **data, const npy_intp *count, const npy_intp *ste
 typedef bool ShortFold(const char *from, npy_intp row_step, npy_intp step, npy_intp count,
                        npy_intp rows, char *to, npy_intp to_step);
 
-/* The same of fewer columns than SHORT_FOLD of an array in C order. */
-typedef bool ColumnFold(const char *from, npy_intp columns, npy_intp rows, char *to);
+/* Folds columns of an array in C order, which are not many, into results that are begun. */
+typedef void ColumnFold(const void *from, npy_intp columns, npy_intp rows, void *to);
 
 /* Computes some elements that lie beside one another; false: one of them is not ordinary, and `to`
  * is unspecified. Raises no flag but `inexact`. */
@@ -52,6 +52,7 @@ struct Loop {
     Fold fold;
     /* Or NULL; a sum begins with zero, others with their first element. */
     ShortFold *short_fold;
+    npy_intp short_limit; /* it is for rows of fewer elements */
     ColumnFold *column_fold;
     QuickLoop *quick; /* or NULL */
     OrdinaryBlock *block;
@@ -67,16 +68,22 @@ extern PyMethodDef loops_methods[];
 int small_begin(PyObject *module);
 bool are_finite(const Loop *loop, const char *data, npy_intp count, npy_intp step);
 
-/* short_folds.c: of rows of fewer elements than SHORT_FOLD, and of fewer columns. */
-enum { SHORT_FOLD = 8 };
+/* short_folds.c */
+enum { SHORT_FOLD = 8, MOST_ADDED = 128, MOST_COMPARED = 64 };
 void set_short_folds(Loop *loop);
 int short_fold(const Loop *loop, const char *from, npy_intp row_step, npy_intp step, npy_intp count,
                npy_intp rows, char *to, npy_intp to_step);
 
+/* column_folds.c */
+enum { FEW_COLUMNS = 64 };
+ColumnFold *column_fold(const Loop *loop);
+bool fold_columns(const Loop *loop, const char *from, npy_intp itemsize, npy_intp columns,
+                  npy_intp rows, char *to);
+
 /* quick.c */
 void set_quick(Loop *loop);
 
-/* casts.c: NULL where there is no such loop. */
+/* casts.c, choice.c: NULL where there is no such loop. */
 LoopFunction *cast_function(int from, int to);
 LoopFunction *where_function(npy_intp itemsize);
 LoopFunction *copy_function(npy_intp itemsize);

@@ -36,6 +36,12 @@ QuickLoop *quick_power(const Loop *loop);
  */
 int extremes_of_rows(bool is_greatest, int type, const char *from, npy_intp count, npy_intp rows,
                      char *to);
+bool any_is_nan(int type, const char *from, npy_intp count);
+
+/* row_folds.c: sums of rows of at least eight elements, extremes of at least four. */
+ShortFold sums_of_doubles, sums_of_floats, any_of_rows, all_of_rows;
+ShortFold greatest_of_doubles, greatest_of_floats, greatest_of_int64s, greatest_of_int32s;
+ShortFold least_of_doubles, least_of_floats, least_of_int64s, least_of_int32s;
 
 /* operands.c: how what is written lies to the operands: on one of them, element on element, or
  * across one. */

@@ -126,9 +126,112 @@ searched(PyObject *module, PyObject *arguments)
     return (PyObject *)made;
 }
 
+/* ---- interpolation ---- */
+
+/* Points whose places rise, as `np.interp` has them. */
+typedef struct {
+    const double *x, *y;
+    double *slope; /* to the next point; behind the last it is zero */
+    npy_intp count;
+} Points;
+
+/* What is interpolated at `x`, which lies between a point and the next, where it may be NaN. */
+static double
+between(const Points *points, npy_intp left, double x)
+{
+    double slope = points->slope[left];
+    double y = slope * (x - points->x[left]) + points->y[left];
+    if (isnan(y)) { /* in the other direction */
+        y = slope * (x - points->x[left + 1]) + points->y[left + 1];
+        if (isnan(y) && points->y[left] == points->y[left + 1]) {
+            y = points->y[left];
+        }
+    }
+    return y;
+}
+
+static void
+interpolate(const Points *points, const double *values, npy_intp count, double *to)
+{
+    enum { SOME = 256 };
+    npy_intp places[SOME];
+    double first = points->y[0], last = points->y[points->count - 1];
+    double least = points->x[0], greatest = points->x[points->count - 1];
+    for (npy_intp begin = 0; begin < count; begin += SOME) {
+        npy_intp some = count - begin < SOME ? count - begin : SOME;
+        search_doubles_by(points->x, points->count, values + begin, some, places, true);
+        for (npy_intp i = 0; i < some; i++) {
+            double x = values[begin + i];
+            npy_intp left = places[i] > 0 ? places[i] - 1 : 0;
+            double y = points->slope[left] * (x - points->x[left]) + points->y[left];
+            y = x == points->x[left] ? points->y[left] : y;
+            y = isless(x, least) ? first : isgreater(x, greatest) ? last : y;
+            if (isnan(y)) {
+                bool is_between =
+                    isgreater(x, least) && isless(x, greatest) && x != points->x[left];
+                y = isnan(x) ? x : is_between ? between(points, left, x) : y;
+            }
+            to[begin + i] = y;
+        }
+    }
+}
+
+/* interpolated(values, x, y), or None. */
+static PyObject *
+interpolated(PyObject *module, PyObject *arguments)
+{
+    PyObject *object[3];
+    if (!PyArg_ParseTuple(arguments, "OOO:interpolated", &object[0], &object[1], &object[2])) {
+        return NULL;
+    }
+    PyArrayObject *array[3];
+    for (int k = 0; k < 3; k++) {
+        array[k] = (PyArrayObject *)object[k];
+        if (!is_read_in_order(object[k]) || PyArray_TYPE(array[k]) != NPY_DOUBLE ||
+            PyArray_NDIM(array[k]) < 1 || (k > 0 && PyArray_NDIM(array[k]) != 1)) {
+            Py_RETURN_NONE;
+        }
+    }
+    npy_intp count = PyArray_SIZE(array[0]), size = PyArray_SIZE(array[1]);
+    const double *values = PyArray_DATA(array[0]);
+    Points points = {.x = PyArray_DATA(array[1]), .y = PyArray_DATA(array[2]), .count = size};
+    if (size < 2 || size > count || PyArray_SIZE(array[2]) != size ||
+        search_doubles_seem_sorted(values, count)) {
+        Py_RETURN_NONE;
+    }
+    PyArrayObject *made =
+        memory_new_array(PyArray_DescrFromType(NPY_DOUBLE), PyArray_NDIM(array[0]),
+                         PyArray_DIMS(array[0]), NULL, count * (npy_intp)sizeof(double));
+    if (made == NULL) {
+        return NULL;
+    }
+    Status before = status_keep();
+    bool is_done;
+    Py_BEGIN_ALLOW_THREADS
+        points.slope = calloc((size_t)size, sizeof *points.slope);
+        is_done = points.slope != NULL && search_doubles_is_sorted(points.x, size);
+        if (is_done) {
+            for (npy_intp i = 0; i < size - 1; i++) {
+                points.slope[i] = (points.y[i + 1] - points.y[i]) / (points.x[i + 1] - points.x[i]);
+            }
+            interpolate(&points, values, count, PyArray_DATA(made));
+        }
+        free(points.slope);
+    Py_END_ALLOW_THREADS
+    status_put_back(before);
+    if (!is_done) {
+        Py_DECREF(made);
+        Py_RETURN_NONE;
+    }
+    return (PyObject *)made;
+}
+
 PyMethodDef search_methods[] = {
     {"searched", searched, METH_VARARGS,
      PyDoc_STR("searched(among, values, is_right, /)\n--\n\nWhere values belong among sorted "
                "numbers, as `np.searchsorted` has it; None: NumPy is to be asked.")},
+    {"interpolated", interpolated, METH_VARARGS,
+     PyDoc_STR("interpolated(values, x, y, /)\n--\n\nAs `np.interp` has it; None: NumPy is to be "
+               "asked.")},
     {NULL},
 };

@@ -1,13 +1,15 @@
 /*
- * Rows of a few elements, and few columns, folded here: a call of NumPy's loop for each takes ten
- * times as long.
+ * Rows of a few elements, folded here: a call of NumPy's loop for each takes ten times as long.
  *
- * 1. Fewer than SHORT_FOLD floating-point numbers NumPy adds one after another, from zero, which is
- *    asked of its loop once. A sum that is NaN has the bits that the loop gives it.
+ * 1. Fewer than SHORT_FOLD floating-point numbers NumPy adds one after another, from zero, more as
+ *    row_folds.c does: its loop is asked once. A sum that is NaN has the bits that the loop gives
+ * it.
  * 2. Largest and least numbers do not depend on the order, unless they are NaN or zero: then the
  *    loop is called. Comparisons are quiet, as NumPy's are.
  */
 #include "loops/quick.h"
+
+#include <math.h>
 
 /* `NEXT` is of `all` so far and `one` element, `SURE` of `all`; `START` may be the `first` element,
  * from which on the row is folded then. */
@@ -48,60 +50,14 @@
         }                                                                                          \
     }
 
-/* The same of columns that lie beside one another, `rows` elements in each. */
-#define DEFINE_COLUMNS(NAME, NUMBER, FROM, START, NEXT, SURE)                                      \
-    static inline __attribute__((always_inline)) bool NAME##_columns_of(                           \
-        const char *from, npy_intp columns, npy_intp rows, char *to)                               \
-    {                                                                                              \
-        NUMBER folded[SHORT_FOLD];                                                                 \
-        for (npy_intp i = 0; i < columns; i++) {                                                   \
-            NUMBER first;                                                                          \
-            memcpy(&first, from + i * (npy_intp)sizeof first, sizeof first);                       \
-            folded[i] = START;                                                                     \
-        }                                                                                          \
-        from += FROM * columns * (npy_intp)sizeof(NUMBER);                                         \
-        for (npy_intp row = FROM; row < rows; row++) {                                             \
-            for (npy_intp i = 0; i < columns; i++) {                                               \
-                NUMBER all = folded[i], one;                                                       \
-                memcpy(&one, from, sizeof one);                                                    \
-                from += sizeof one;                                                                \
-                folded[i] = NEXT;                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-        bool sure = true;                                                                          \
-        for (npy_intp i = 0; i < columns; i++) {                                                   \
-            NUMBER all = folded[i];                                                                \
-            (void)all;                                                                             \
-            sure &= SURE;                                                                          \
-        }                                                                                          \
-        memcpy(to, folded, (size_t)columns * sizeof(NUMBER));                                      \
-        return sure;                                                                               \
-    }                                                                                              \
-    static bool NAME##_columns(const char *from, npy_intp columns, npy_intp rows, char *to)        \
-    {                                                                                              \
-        switch (columns) {                                                                         \
-        case 2:                                                                                    \
-            return NAME##_columns_of(from, 2, rows, to);                                           \
-        case 3:                                                                                    \
-            return NAME##_columns_of(from, 3, rows, to);                                           \
-        case 4:                                                                                    \
-            return NAME##_columns_of(from, 4, rows, to);                                           \
-        default:                                                                                   \
-            return NAME##_columns_of(from, columns, rows, to);                                     \
-        }                                                                                          \
-    }
-#define DEFINE(NAME, NUMBER, FROM, START, NEXT, SURE)                                              \
-    DEFINE_FOLD(NAME, NUMBER, FROM, START, NEXT, SURE)                                             \
-    DEFINE_COLUMNS(NAME, NUMBER, FROM, START, NEXT, SURE)
-
-DEFINE(add_double, double, 0, 0, all + one, all == all)
-DEFINE(add_float, float, 0, 0, all + one, all == all)
-DEFINE(add_int64, uint64_t, 0, 0, all + one, true)
-DEFINE(add_int32, uint32_t, 0, 0, all + one, true)
+DEFINE_FOLD(add_doubles, double, 0, 0, all + one, all == all)
+DEFINE_FOLD(add_floats, float, 0, 0, all + one, all == all)
+DEFINE_FOLD(add_int64, uint64_t, 0, 0, all + one, true)
+DEFINE_FOLD(add_int32, uint32_t, 0, 0, all + one, true)
 
 /* Extremes of floating-point numbers, which are compared side by side where rows are short. */
 #define DEFINE_FLOATS(NAME, NUMBER, NEXT, IS_GREATEST, TYPE)                                       \
-    DEFINE(NAME##_one_by_one, NUMBER, 1, first, NEXT, all == all && all != 0)                      \
+    DEFINE_FOLD(NAME##_one_by_one, NUMBER, 1, first, NEXT, all == all && all != 0)                 \
     static bool NAME(const char *from, npy_intp row_step, npy_intp step, npy_intp count,           \
                      npy_intp rows, char *to, npy_intp to_step)                                    \
     {                                                                                              \
@@ -114,39 +70,55 @@ DEFINE(add_int32, uint32_t, 0, 0, all + one, true)
 
 #define GREATER (isgreater(one, all) || one != one ? one : all)
 #define SMALLER (isless(one, all) || one != one ? one : all)
-DEFINE_FLOATS(maximum_double, double, GREATER, true, NPY_DOUBLE)
-DEFINE_FLOATS(maximum_float, float, GREATER, true, NPY_FLOAT)
-DEFINE(maximum_int64, int64_t, 1, first, one > all ? one : all, true)
-DEFINE(maximum_int32, int32_t, 1, first, one > all ? one : all, true)
-DEFINE_FLOATS(minimum_double, double, SMALLER, false, NPY_DOUBLE)
-DEFINE_FLOATS(minimum_float, float, SMALLER, false, NPY_FLOAT)
-DEFINE(minimum_int64, int64_t, 1, first, one < all ? one : all, true)
-DEFINE(minimum_int32, int32_t, 1, first, one < all ? one : all, true)
+DEFINE_FLOATS(maximum_doubles, double, GREATER, true, NPY_DOUBLE)
+DEFINE_FLOATS(maximum_floats, float, GREATER, true, NPY_FLOAT)
+DEFINE_FOLD(maximum_int64s, int64_t, 1, first, one > all ? one : all, true)
+DEFINE_FOLD(maximum_int32s, int32_t, 1, first, one > all ? one : all, true)
+DEFINE_FLOATS(minimum_doubles, double, SMALLER, false, NPY_DOUBLE)
+DEFINE_FLOATS(minimum_floats, float, SMALLER, false, NPY_FLOAT)
+DEFINE_FOLD(minimum_int64s, int64_t, 1, first, one < all ? one : all, true)
+DEFINE_FOLD(minimum_int32s, int32_t, 1, first, one < all ? one : all, true)
+
+enum { FEWEST_COMPARED = 5 };
+
+/* Rows of few and of more elements. */
+#define DEFINE_EITHER(NAME, LIMIT, FEW, MORE)                                                      \
+    static bool NAME(const char *from, npy_intp row_step, npy_intp step, npy_intp count,           \
+                     npy_intp rows, char *to, npy_intp to_step)                                    \
+    {                                                                                              \
+        return (count < LIMIT ? FEW : MORE)(from, row_step, step, count, rows, to, to_step);       \
+    }
+
+DEFINE_EITHER(add_double, SHORT_FOLD, add_doubles, sums_of_doubles)
+DEFINE_EITHER(add_float, SHORT_FOLD, add_floats, sums_of_floats)
+DEFINE_EITHER(maximum_double, FEWEST_COMPARED, maximum_doubles, greatest_of_doubles)
+DEFINE_EITHER(maximum_float, FEWEST_COMPARED, maximum_floats, greatest_of_floats)
+DEFINE_EITHER(maximum_int64, FEWEST_COMPARED, maximum_int64s, greatest_of_int64s)
+DEFINE_EITHER(maximum_int32, FEWEST_COMPARED, maximum_int32s, greatest_of_int32s)
+DEFINE_EITHER(minimum_double, FEWEST_COMPARED, minimum_doubles, least_of_doubles)
+DEFINE_EITHER(minimum_float, FEWEST_COMPARED, minimum_floats, least_of_floats)
+DEFINE_EITHER(minimum_int64, FEWEST_COMPARED, minimum_int64s, least_of_int64s)
+DEFINE_EITHER(minimum_int32, FEWEST_COMPARED, minimum_int32s, least_of_int32s)
 
 static const struct {
     const char *name;
     int type;
     ShortFold *fold;
-    ColumnFold *columns;
 } folds[] = {
-    {"add", NPY_DOUBLE, add_double, add_double_columns},
-    {"add", NPY_FLOAT, add_float, add_float_columns},
-    {"add", NPY_INT64, add_int64, add_int64_columns},
-    {"add", NPY_INT32, add_int32, add_int32_columns},
-    {"maximum", NPY_DOUBLE, maximum_double, maximum_double_one_by_one_columns},
-    {"maximum", NPY_FLOAT, maximum_float, maximum_float_one_by_one_columns},
-    {"maximum", NPY_INT64, maximum_int64, maximum_int64_columns},
-    {"maximum", NPY_INT32, maximum_int32, maximum_int32_columns},
-    {"minimum", NPY_DOUBLE, minimum_double, minimum_double_one_by_one_columns},
-    {"minimum", NPY_FLOAT, minimum_float, minimum_float_one_by_one_columns},
-    {"minimum", NPY_INT64, minimum_int64, minimum_int64_columns},
-    {"minimum", NPY_INT32, minimum_int32, minimum_int32_columns},
+    {"add", NPY_DOUBLE, add_double},         {"add", NPY_FLOAT, add_float},
+    {"add", NPY_INT64, add_int64},           {"add", NPY_INT32, add_int32},
+    {"maximum", NPY_DOUBLE, maximum_double}, {"maximum", NPY_FLOAT, maximum_float},
+    {"maximum", NPY_INT64, maximum_int64},   {"maximum", NPY_INT32, maximum_int32},
+    {"minimum", NPY_DOUBLE, minimum_double}, {"minimum", NPY_FLOAT, minimum_float},
+    {"minimum", NPY_INT64, minimum_int64},   {"minimum", NPY_INT32, minimum_int32},
+    {"logical_or", NPY_BOOL, any_of_rows},   {"logical_and", NPY_BOOL, all_of_rows},
 };
 
 static npy_intp
 itemsize_of(const Loop *loop)
 {
-    return loop->types[0] == NPY_DOUBLE || loop->types[0] == NPY_INT64 ? 8 : 4;
+    int type = loop->types[0];
+    return type == NPY_BOOL ? 1 : type == NPY_DOUBLE || type == NPY_INT64 ? 8 : 4;
 }
 
 /* What NumPy's loop makes of a row. */
@@ -165,6 +137,9 @@ static bool
 is_sure(const Loop *loop, const char *at)
 {
     double number;
+    if (loop->types[0] == NPY_BOOL) {
+        return false;
+    }
     if (loop->types[0] == NPY_DOUBLE) {
         memcpy(&number, at, sizeof number);
     }
@@ -176,7 +151,7 @@ is_sure(const Loop *loop, const char *at)
     return number == number && (loop_adds(loop) || number != 0);
 }
 
-/* Fold `rows` rows of `count` elements, some but fewer than SHORT_FOLD, by a loop that has a short
+/* Fold `rows` rows of `count` elements, some but fewer than its limit, by a loop that has a short
  * fold. Returns what the loop returned, where it was called. */
 int
 short_fold(const Loop *loop, const char *from, npy_intp row_step, npy_intp step, npy_intp count,
@@ -194,30 +169,29 @@ short_fold(const Loop *loop, const char *from, npy_intp row_step, npy_intp step,
     return result;
 }
 
-/* Whether NumPy's loop adds as it is done here: asked with numbers whose sum is another in any
- * other order. */
-static bool
-adds_in_order(const Loop *loop, ShortFold *fold)
+/* Of rows of how many elements, fewer than MOST_ADDED, NumPy's loop adds fewer as it is done here:
+ * asked with numbers whose sum is another in any other order. */
+static npy_intp
+added_in_order(const Loop *loop, ShortFold *fold)
 {
-    static const double number[SHORT_FOLD - 1] = {0.1, 1e16, 3.0, -1e16, 7.7, 1e8, -0.3};
-    float single[SHORT_FOLD - 1];
-    for (int i = 0; i < SHORT_FOLD - 1; i++) {
-        single[i] = (float)number[i];
+    npy_intp itemsize = itemsize_of(loop), count = 1;
+    char from[MOST_ADDED * 8];
+    for (int i = 0; i < MOST_ADDED; i++) {
+        double number = ldexp((i % 3 - 1.4) * (1 + i * 0.37), i * 11 % 60 - 20);
+        store_number(loop->types[0], number, from + i * itemsize);
     }
-    npy_intp itemsize = itemsize_of(loop);
-    const char *from = itemsize == 4 ? (const char *)single : (const char *)number;
-    for (npy_intp count = 1; count < SHORT_FOLD; count++) {
+    for (; count < MOST_ADDED; count++) {
         char own[8], theirs[8];
         fold(from, 0, itemsize, count, 1, own, 0);
         if (loop_fold(loop, from, itemsize, count, theirs) != 0 ||
             memcmp(own, theirs, (size_t)itemsize) != 0) {
-            return false;
+            break;
         }
     }
-    return true;
+    return count;
 }
 
-/* Set how a loop of NumPy's folds short rows and narrow columns. */
+/* Set how a loop of NumPy's folds short rows and few columns. */
 void
 set_short_folds(Loop *loop)
 {
@@ -228,9 +202,12 @@ set_short_folds(Loop *loop)
     for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) {
         if (type == folds[i].type && strcmp(loop->name, folds[i].name) == 0) {
             bool is_sum = loop_adds(loop) && PyTypeNum_ISFLOAT(type);
-            if (!is_sum || adds_in_order(loop, folds[i].fold)) {
+            loop->short_limit = is_sum            ? added_in_order(loop, folds[i].fold)
+                                : loop_adds(loop) ? SHORT_FOLD
+                                                  : MOST_COMPARED;
+            if (loop->short_limit >= SHORT_FOLD) {
                 loop->short_fold = folds[i].fold;
-                loop->column_fold = folds[i].columns;
+                loop->column_fold = column_fold(loop);
             }
         }
     }

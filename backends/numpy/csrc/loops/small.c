@@ -390,7 +390,7 @@ folds_short(const Small *self, const char *from, npy_intp itemsize, npy_intp row
 {
     const Loop *loop = self->loop;
     PyThreadState *thread = rows * columns > MOST_ELEMENTS ? PyEval_SaveThread() : NULL;
-    bool is_sure = self->axis == 0 ? loop->column_fold(from, columns, rows, to)
+    bool is_sure = self->axis == 0 ? fold_columns(loop, from, itemsize, columns, rows, to)
                                    : loop->short_fold(from, columns * itemsize, itemsize, columns,
                                                       rows, to, itemsize);
     if (thread != NULL) {
@@ -424,7 +424,9 @@ along(PyObject *callable, PyObject *const *arguments, size_t nargsf, PyObject *n
             shape[axes++] = is_folded ? 1 : length;
         }
     }
-    bool is_short = self->is_short && columns < SHORT_FOLD;
+    bool is_short = self->is_short &&
+                    (self->axis != 0 ? columns < self->loop->short_limit
+                                     : columns <= FEW_COLUMNS && self->loop->column_fold != NULL);
     if (columns < 2 || (!is_short && PyArray_SIZE(array) > MOST_ELEMENTS)) {
         return numpys_own(self, arguments, 1);
     }

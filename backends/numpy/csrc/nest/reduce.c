@@ -286,8 +286,8 @@ nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch)
         return nest_fold(loop, data[TO], data[FROM], run.axis[0].step[FROM], run.axis[0].length);
     }
     bool adds = is_real(&run) && strcmp(loop->name, "add") == 0;
-    if (adds && folded == 1 && run.axis[0].step[TO] == 0 && run.axis[0].length < SHORT_FOLD &&
-        loop->short_fold != NULL) {
+    if (adds && folded == 1 && run.axis[0].step[TO] == 0 && loop->short_fold != NULL &&
+        run.axis[0].length < loop->short_limit) {
         return fold_short_rows(&run, run.axes, data[FROM], data[TO]);
     }
     write_starts(&run, run.axes, data[FROM], data[TO], first);

@@ -311,6 +311,8 @@ extern PyMethodDef chosen_methods[];
 extern PyMethodDef window_methods[];
 extern PyMethodDef bin_methods[];
 extern PyMethodDef running_methods[];
+extern PyMethodDef ordered_methods[];
+extern PyMethodDef place_methods[];
 extern PyMethodDef search_methods[];
 extern PyMethodDef small_methods[];
 
