@@ -30,7 +30,7 @@ from ufuse.graph.typing.device_calls import (
     UFUNC,
     WRITING,
 )
-from ufuse.graph.typing.device_draws import RANDOM
+from ufuse.graph.typing.device_launches import LAUNCH, is_final
 from ufuse.graph.typing.library import IMAGES
 from ufuse.graph.typing.library import cupy as library
 
@@ -50,12 +50,12 @@ WAITING: dict[str, Callable[[], Callable[..., Any]]] = {
 def call(draft: Draft, node: Node) -> int:
     """A method of CuPy's arrays, or one of its functions."""
     name = node.attributes["function"]
+    if is_final(node):
+        return _final(draft, node, function_named(name))
     if name in WRITING or name == SETITEM or node.attributes.get("writes"):
         return _tried_call(draft, node, function_named(name))
     if name == LENGTH:
         return draft.call(len, draft.slot(node.inputs[0]), node=node)
-    if name.startswith(RANDOM):
-        return _draw(draft, node, function_named(name))
     if name.startswith(BOUNDS):  # of numbers
         made = _tried_call(draft, node, getattr(bounds, name.removeprefix(BOUNDS)))
         draft.plan.steps[-1].apart = True
@@ -82,8 +82,9 @@ def function_named(name: str) -> Callable[..., Any]:
         return OPERATORS[name]
     if name.startswith(AT):
         return getattr(library().module, name.removeprefix(AT)).at  # type: ignore[no-any-return]
-    if name.startswith(KERNEL):
-        return library().kernel_named(name.removeprefix(KERNEL))  # type: ignore[no-any-return]
+    for kind in (KERNEL, LAUNCH):
+        if name.startswith(kind):
+            return library().kernel_named(name.removeprefix(kind))  # type: ignore[no-any-return]
     if name.startswith(UFUNC):
         op = library().row_named(name.removeprefix(UFUNC))
         assert op is not None
@@ -132,8 +133,8 @@ def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int
     return draft.call(partial(of_kind, function, *kind), *slots, node=node, **named)
 
 
-def _draw(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
-    """A call that draws random numbers: too late for plain Python behind it."""
+def _final(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
+    """A call that cannot be taken back, and may draw an array: too late for plain Python behind it."""
     slots, named = _arguments(draft, node)
     called = partial(tried, function)
     if isinstance(node.type, ArrayType):

@@ -23,6 +23,7 @@ from ufuse.graph.typing.call import Argument, Sequenced, shape_of
 from ufuse.graph.typing.call_types import bound, call_type
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_draws import RANDOM
+from ufuse.graph.typing.device_launches import LAUNCH, WAIT
 from ufuse.graph.typing.library import CUDA, IMAGES, cupy
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, checked_dtype
 from ufuse.graph.typing.shapes import (
@@ -201,6 +202,11 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     if name.startswith(RANDOM):
         drawn = "dtype" in attributes
         return fresh(attributes["dtype"], attributes["shape"]) if drawn else NothingType()
+    if name == WAIT:
+        return NothingType()
+    if name.startswith(LAUNCH):
+        written = (_array(inputs[place]) for place in attributes["writes"])
+        return TupleType((NothingType(), *written))
     if name == READ:
         return NumberType(PYTHONS[_array(inputs[0]).dtype.kind])
     if name == GET:

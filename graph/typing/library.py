@@ -46,7 +46,7 @@ RULED = [
     nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
     fft.rfft2 fft.rfftn
     linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
-    linalg.lstsq
+    linalg.lstsq cuda.Stream.synchronize
 """.split(),
 ]
 # Filters of images, whose results are as what they filter; they are in a module that few programs import.
@@ -71,6 +71,7 @@ ASKING = frozenset(
 PLACED = re.compile(r"\b(?:i|n|_ind|(?:in|out)\d+_raw|type_(?:in|out)\d+_raw)\b")
 # CUDA has no such functions of complex numbers: CuPy has loops, which no compiler takes.
 NOT_COMPLEX = frozenset("arctan2 copysign hypot i0 nextafter".split())
+KERNELS = frozenset("ElementwiseKernel ReductionKernel _SimpleReductionKernel RawKernel".split())
 MOST_FOREIGN = 512  # elementwise functions beside NumPy's that are remembered
 
 # Reductions whose kernels no module of CuPy's has as an attribute, with the methods that run them.
@@ -169,6 +170,8 @@ class CuPy:
         self.elementwise = module.ElementwiseKernel
         self.reduction = type(core._routines_math.sum_auto_dtype)
         self.own_reduction = module.ReductionKernel
+        self.raw = module.RawKernel
+        self.fused = core.fusion.Fusion
         self.dtypes_of_kernel = core._kernel._decide_params_type
         self._kernels: dict[str, Any] = {}  # that programs have been seen to call
         self._kernel_names: dict[int, str] = {}
@@ -425,11 +428,21 @@ def is_device_gufunc(kind: type) -> bool:
 
 
 def is_device_kernel(kind: type) -> bool:
-    """Whether this is the class of CuPy's elementwise kernels, of reductions, or of those of its own functions."""
-    if kind.__name__ not in ("ElementwiseKernel", "ReductionKernel", "_SimpleReductionKernel"):
+    """Whether this is a class of kernels: elementwise ones, reductions, those of CuPy's own functions, `RawKernel`."""
+    if kind.__name__ not in KERNELS:
         return False
     found = imported()
-    return found is not None and kind in (found.elementwise, found.own_reduction, found.reduction)
+    return found is not None and kind in (
+        found.elementwise,
+        found.own_reduction,
+        found.reduction,
+        found.raw,
+    )
+
+
+def is_device_fusion(kind: type) -> bool:
+    """Whether this is the class of functions that `cupy.fuse` makes."""
+    return kind.__name__ == "Fusion" and (found := imported()) is not None and kind is found.fused
 
 
 def numpys_counterpart(function: Any) -> Any:

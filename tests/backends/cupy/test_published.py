@@ -32,8 +32,6 @@ ENDING: dict[str, str] = {
     "xp_generic": "call numpy-call",
     # kernels as texts, devices and streams
     "device_context": "call",
-    "fuse_calls": "call",
-    "rawkernel": "call",
     "streams": "call effect",
     # states of random numbers that are made, and a filter behind a draw
     "ising_convolve": "raise-after-write operator",
