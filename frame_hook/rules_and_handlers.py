@@ -9,6 +9,7 @@ from ufuse.frame_hook.arrays import (
     converting,
     device_calls,
     device_draws,
+    device_images,
     device_indexing,
     device_joining,
     device_launches,
@@ -51,7 +52,7 @@ from ufuse.frame_hook.operations import iterate
 MODULES = (
     variables, operators, displays, patterns, control, exceptions, functions,  # handlers
     choosing, composed, converter, converting, making, missing, reductions, some_arguments, iterate, device_methods,
-    device_views, device_joining, device_calls, device_draws, device_launches, device_indexing,
+    device_views, device_joining, device_calls, device_draws, device_images, device_launches, device_indexing,
     error_states,
     bisection, blind_writes, caches, container_methods, deque_methods, exception_methods, function_tools, heaps,
     introspection, lazy, lazy_tools, mapping_methods, numeric, object_methods, text,

@@ -126,7 +126,10 @@ def _tried_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
 def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
     slots, named = _arguments(draft, node)
     if isinstance(node.type, TupleType):  # new arrays
-        kinds = tuple((one.dtype, one.ndim, one.contiguous) for one in node.type.items)  # type: ignore[union-attr]
+        kinds = tuple(
+            (one.dtype, one.ndim, one.contiguous) if isinstance(one, ArrayType) else None
+            for one in node.type.items
+        )
         return draft.call(partial(of_kinds, function, kinds), *slots, node=node, **named)
     assert isinstance(node.type, ArrayType)
     kind = node.type.dtype, node.type.ndim, node.type.contiguous
@@ -163,14 +166,17 @@ def of_kind(
 
 
 def of_kinds(
-    function: Callable[..., Any], kinds: tuple[Kind, ...], /, *operands: Any, **keywords: Any
+    function: Callable[..., Any], kinds: tuple[Kind | None, ...], /, *operands: Any, **keywords: Any
 ) -> Any:
-    """The same of several results."""
+    """The same of several results, of which some are whole numbers (None)."""
     results = tuple(tried(function, *operands, **keywords))
     if len(results) != len(kinds):
         raise DoesNotFit
     for result, kind in zip(results, kinds, strict=True):
-        _check(result, kind)
+        if kind is not None:
+            _check(result, kind)
+        elif type(result) is not int:
+            raise DoesNotFit
     return results
 
 

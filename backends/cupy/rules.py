@@ -32,6 +32,7 @@ from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import DEVICE_METHOD, GET, HOST_ITEM, READ, is_fetched
 from ufuse.graph.typing.device_launches import is_final
 from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
+from ufuse.graph.typing.library import LABEL
 from ufuse.graph.typing.library import cupy as library
 
 
@@ -189,7 +190,9 @@ def is_done(node: Node) -> bool:
         return True
     if node.op.kind is Kind.SCALAR or is_of_numbers(node):
         return True
-    if node.op is ops.CALL and node.attributes["function"] in (LENGTH, READ, GET):
+    if node.op is ops.ITEM and node.inputs[0].op is ops.CALL:
+        return is_done(node.inputs[0])
+    if node.op is ops.CALL and node.attributes["function"] in (LENGTH, READ, GET, LABEL):
         return _is_on_device(node.inputs[0].type)
     if node.op is ops.CALL and node.attributes["function"].startswith(BOUNDS):
         return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +11,6 @@ from ufuse.frame_hook.arrays.device_views import normal_axis
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.making import shape_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.objects.values import is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Constant,
@@ -39,7 +36,7 @@ from ufuse.graph.typing.device_calls import (
     TENSORDOT,
     numpys_name,
 )
-from ufuse.graph.typing.library import CUDA, FILTERS, IMAGES
+from ufuse.graph.typing.library import CUDA, IMAGES
 from ufuse.graph.typing.shapes import is_c_like
 
 NONE = Constant(None)
@@ -125,30 +122,6 @@ OTHERWISE = frozenset(
 for _name in (*REDUCERS, *ROWS):
     if _name not in OTHERWISE:
         function(_name)(_rule_of(_name))
-
-
-def _filter_of(name: str) -> Any:
-    """A filter of images, by CuPy's own call; without `output=`, and without a size that it warns of not heeding."""
-
-    def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
-        trace, what = interpreter.trace, name.rpartition(".")[2]
-        signature = inspect.signature(getattr(sys.modules[IMAGES], what))
-        try:
-            given = signature.bind(*arguments, **keywords).arguments
-        except TypeError:
-            raise GraphBreak("numpy-call", f"{what} with these arguments") from None
-        array_argument(interpreter, given["input"], what)
-        is_given = {key for key in OPTIONS if key in given and not is_none(trace.look(given[key]))}
-        if "output" in is_given or len(is_given) > 1:
-            raise GraphBreak("numpy-call", f"{what} with output=, or with two sizes")
-        return call_whole(trace, name, arguments, keywords)
-
-    return rule
-
-
-OPTIONS = ("output", "size", "footprint")
-for _name in FILTERS:
-    function(f"{IMAGES}.{_name}")(_filter_of(f"{IMAGES}.{_name}"))
 
 
 def _method_of(name: str) -> Any:

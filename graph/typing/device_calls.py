@@ -24,7 +24,7 @@ from ufuse.graph.typing.call_types import bound, call_type
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_draws import RANDOM
 from ufuse.graph.typing.device_launches import LAUNCH, WAIT
-from ufuse.graph.typing.library import CUDA, IMAGES, cupy
+from ufuse.graph.typing.library import CUDA, IMAGES, LABEL, cupy
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, checked_dtype
 from ufuse.graph.typing.shapes import (
     Shape,
@@ -139,6 +139,7 @@ ROWS: dict[str, Row] = {
     "bincount":           Row(REAL),
     "unique":             Row(REAL),
     "histogram":          Row(REAL),
+    "histogram2d":        Row("d", layout=False),
     NONZERO:              Row(EVERY, numpys="numpy.argwhere"),
 }
 # fmt: on
@@ -356,8 +357,13 @@ def _function_on_device(inputs: tuple[Operand, ...], attributes: Attributes, fac
         if len(dtypes) > 1:
             raise CannotInfer("a product of two dtypes")
         return fresh(dtypes.pop(), tuple(attributes["shape"]))
+    if name == LABEL:
+        image = _array(inputs[0])
+        if image.dtype.kind not in "biuf":
+            raise CannotInfer("CuPy raises here: TypeError: Complex type not supported")
+        return TupleType((fresh(np.dtype("i4"), image.shape), NumberType("int")))
     if name.startswith(IMAGES):
-        return _filtered(name, inputs)
+        return _filtered(name, inputs, attributes)
     if name.removeprefix(DEVICE_FUNCTION) in REDUCERS:
         return _reducer_on_device(name.removeprefix(DEVICE_FUNCTION), inputs, attributes)
     row = row_of(name)
@@ -396,11 +402,18 @@ def _is_transformed_in_order(name: str, given: list[ArrayType], attributes: Attr
     return last in (-1, given[0].ndim - 1) and (names[2] == "axis" or is_c_like(given[0]))
 
 
-def _filtered(name: str, inputs: tuple[Operand, ...]) -> ArrayType:
-    """What a filter gives: an array of the shape and dtype of the one that it filters, or booleans."""
+def _filtered(name: str, inputs: tuple[Operand, ...], attributes: Attributes) -> ArrayType:
+    """What a filter gives: an array of the shape and dtype of the one that it filters, or booleans.
+
+    What is resampled has another shape.
+    """
     image, *others = [one for one in map(_type, inputs) if isinstance(one, ArrayType)]
     if image.dtype.char not in EVERY or any(one.dtype.kind == "c" for one in others):
         raise CannotInfer("CuPy has other rules for these dtypes")
+    if "shape" in attributes:
+        if image.dtype.char not in NUMBERS:
+            raise CannotInfer("CuPy has other rules for booleans")
+        return fresh(image.dtype, tuple(attributes["shape"]))
     if ".binary_" not in name:
         return fresh(image.dtype, image.shape)
     if not is_c_like(image):

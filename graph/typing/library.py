@@ -42,8 +42,8 @@ RULED = [
     _core._routines_manipulation.concatenate_method _core._routines_linalg.tensordot_core
     _core._routines_indexing._ndarray_argwhere _util.check_array broadcast_arrays get_array_module
     einsum trace partition argpartition searchsorted digitize repeat pad isin interp median percentile quantile
-    average cov corrcoef ptp bincount unique histogram nansum nanprod nanmean nanvar nanstd nanmedian count_nonzero
-    nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
+    average cov corrcoef ptp bincount unique histogram histogram2d nansum nanprod nanmean nanvar nanstd nanmedian
+    count_nonzero nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
     fft.rfft2 fft.rfftn
     linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
     linalg.lstsq cuda.Stream.synchronize
@@ -57,6 +57,9 @@ FILTERS = """
     maximum_filter1d rank_filter median_filter percentile_filter binary_erosion binary_dilation binary_opening
     binary_closing
 """.split()
+# Functions of images that give something else.
+RESAMPLING = "zoom rotate shift affine_transform map_coordinates".split()
+LABEL = IMAGES + ".label"
 ASKING = frozenset(
     (
         *METHODS,
@@ -65,6 +68,8 @@ ASKING = frozenset(
         "where",
         *(name.rpartition(".")[2] for name in RULED),
         *FILTERS,
+        *RESAMPLING,
+        "label",
     )
 )  # the names of functions that have rules
 # What a loop knows besides its elements: the place of one, how many there are.
@@ -276,7 +281,7 @@ class CuPy:
         """The name of one of CuPy's functions written in Python, if it has a rule of its own."""
         found = self._methods.get(id(function))
         name = getattr(function, "__name__", "")
-        if found is None and name in FILTERS:
+        if found is None and name in (*FILTERS, *RESAMPLING, "label"):
             is_filter = getattr(sys.modules.get(IMAGES), name, None) is function
             return f"{IMAGES}.{name}" if is_filter else None
         return found
