@@ -30,6 +30,7 @@ from ufuse.graph.typing.calls import makes_length
 from ufuse.graph.typing.device_calls import (
     DEVICE_FUNCTION,
     NONZERO,
+    QUIET,
     REDUCERS,
     ROWS,
     SORT,
@@ -63,7 +64,7 @@ def call_whole(
     made = _made_length(trace, name, inputs)
     if made is not None:
         attributes["sizes"] = (made,)
-    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=True)
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=name not in QUIET)
     items = [node]
     if isinstance(node.type, TupleType):
         places = range(len(node.type.items))
