@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -31,8 +30,8 @@ from ufuse.graph.typing.device_calls import (
     WRITING,
 )
 from ufuse.graph.typing.device_launches import LAUNCH, is_final
-from ufuse.graph.typing.library import IMAGES
 from ufuse.graph.typing.library import cupy as library
+from ufuse.graph.typing.library import named
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     GETITEM: operator.getitem,
@@ -89,12 +88,7 @@ def function_named(name: str) -> Callable[..., Any]:
         op = library().row_named(name.removeprefix(UFUNC))
         assert op is not None
         return library().function_of(op)  # type: ignore[no-any-return]
-    if name.startswith(IMAGES):
-        return getattr(sys.modules[IMAGES], name.rpartition(".")[2])  # type: ignore[no-any-return]
-    found: Any = library().module
-    for word in name.removeprefix(DEVICE_FUNCTION).split("."):
-        found = getattr(found, word)
-    return found  # type: ignore[no-any-return]
+    return named(name.removeprefix(DEVICE_FUNCTION))  # type: ignore[no-any-return]
 
 
 def call_of_dtype(

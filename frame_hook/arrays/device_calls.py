@@ -37,7 +37,7 @@ from ufuse.graph.typing.device_calls import (
     TENSORDOT,
     numpys_name,
 )
-from ufuse.graph.typing.library import CUDA, IMAGES
+from ufuse.graph.typing.library import CUDA, OUTSIDE, TRANSFORMED
 from ufuse.graph.typing.shapes import is_c_like
 
 NONE = Constant(None)
@@ -55,7 +55,7 @@ def call_whole(
     given = tuple(argument(trace, symbol, inputs) for symbol in arguments)
     named = tuple((key, argument(trace, symbol, inputs)) for key, symbol in keywords.items())
     attributes: dict[str, Any] = {
-        "function": name if name.startswith(IMAGES) else DEVICE_FUNCTION + name,
+        "function": name if name.startswith(OUTSIDE) else DEVICE_FUNCTION + name,
         "arguments": given,
         "keywords": named,
         "device": CUDA,
@@ -117,9 +117,11 @@ def _rule_of(name: str) -> Any:
     return rule
 
 
-OTHERWISE = frozenset(
-    "arange linspace array matmul dot sort argsort fft.fft fft.ifft fft.rfft fft.irfft".split()
-) | {NONZERO}
+OTHERWISE = {
+    NONZERO,
+    *"arange linspace array matmul dot sort argsort".split(),
+    *(f"fft.{name}" for name in TRANSFORMED),
+}
 for _name in (*REDUCERS, *ROWS):
     if _name not in OTHERWISE:
         function(_name)(_rule_of(_name))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, devices
-from ufuse.frame_hook.arrays.device_rules import function
+from ufuse.frame_hook.arrays.device_rules import function, known
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import as_size, described
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -105,22 +105,10 @@ def _items(trace: Trace, kernel: Any, symbol: Symbol) -> tuple[Symbol, ...]:
 
 def _check_threads(trace: Trace, kernel: Any, given: Mapping[str, Symbol]) -> None:
     """Break where the device may refuse to launch so many threads, or to give so much memory to a block."""
-    block, shared = (
-        trace.look(given["block"]),
-        arrays.plain(trace, given.get("shared_mem", Constant(0))),
-    )
-    threads = [
-        one.value if isinstance(one, Constant) else None for one in _items(trace, kernel, block)
-    ]
-    is_known = all(
-        type(one) is int and 0 < one <= most
-        for one, most in zip(threads, MOST_THREADS, strict=False)
-    )
-    if (
-        not isinstance(block, Tuple)
-        or not is_known
-        or not 0 < len(threads) <= len(MOST_THREADS)
-        or type(shared) is not int
+    block, shared = arrays.plain(trace, given["block"]), known(trace, given.get("shared_mem"), 0)
+    is_known = type(block) is tuple and 0 < len(block) <= len(MOST_THREADS)
+    if not is_known or not all(
+        type(one) is int and 0 < one <= most for one, most in zip(block, MOST_THREADS, strict=False)
     ):
         raise _refused(kernel, "such a block")
     if kernel.enable_cooperative_groups:
@@ -131,7 +119,7 @@ def _check_threads(trace: Trace, kernel: Any, given: Mapping[str, Symbol]) -> No
     except Exception as error:  # noqa: BLE001  plain Python says so
         signals.pass_on(error)
         raise _refused(kernel, "a text that does not compile, or without a device,") from None
-    if math.prod(one for one in threads if one is not None) > most or not 0 <= shared <= allowed:
+    if math.prod(block) > most or type(shared) is not int or not 0 <= shared <= allowed:
         raise _refused(kernel, "more threads or shared memory than a block has")
 
 

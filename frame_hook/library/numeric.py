@@ -113,7 +113,7 @@ def _conversion(kind: type) -> Rule:
             symbol = devices.read(interpreter.trace, symbol)
             if number_type(symbol) == kind.__name__:
                 return symbol
-        if kind is int and (quotient := _quotient(interpreter, symbol, up=False)) is not None:
+        if kind is int and (quotient := _rounded_by_numpy(interpreter, symbol)) is not None:
             return quotient
         if isinstance(symbol, Number | Integer):
             return scalar(interpreter.trace, kind.__name__, symbol)
@@ -325,13 +325,12 @@ def _quotient(interpreter: Interpreter, symbol: Symbol, *, up: bool) -> Symbol |
     is, where `n` and the others have so few bits that `1 / k` is far more than a sum is wrong by.
     """
     node, trace = symbol.node if isinstance(symbol, Number) else None, interpreter.trace
-    more: int | None = 0
-    most = 2**52
+    more, most = 0, 2**52
     if node is not None and node.op is ops.SCALAR and node.attributes["operator"] in ("add", "sub"):
-        more, most = _whole_number(node.inputs[1]), FEW_TIMES
-        if more is None or abs(more) > FEW_TIMES:
+        added = _whole_number(node.inputs[1])
+        if added is None or abs(added) > FEW_TIMES:
             return None
-        more = more if node.attributes["operator"] == "add" else -more
+        more, most = added if node.attributes["operator"] == "add" else -added, FEW_TIMES
         node = node.inputs[0]
     if node is None or node.op is not ops.SCALAR or node.attributes["operator"] != "truediv":
         return None
@@ -347,6 +346,14 @@ def _quotient(interpreter: Interpreter, symbol: Symbol, *, up: bool) -> Symbol |
     if more and not trace.sizes.decide("ge", rounded, 0):
         return None  # `int` rounds it up
     return arrays.integer(trace, rounded)
+
+
+def _rounded_by_numpy(interpreter: Interpreter, symbol: Symbol) -> Symbol | None:
+    """The same of `int`, of a quotient itself and of `np.ceil` and `np.floor` of one."""
+    node = symbol.node if isinstance(symbol, Number) else None
+    if node is not None and node.op.name in ("ceil", "floor") and isinstance(node.type, ArrayType):
+        return _quotient(interpreter, Number(node.inputs[0]), up=node.op.name == "ceil")
+    return _quotient(interpreter, symbol, up=False)
 
 
 FEW, FEW_TIMES = 2**10, 2**30

@@ -364,6 +364,8 @@ def _function_on_device(inputs: tuple[Operand, ...], attributes: Attributes, fac
         return TupleType((fresh(np.dtype("i4"), image.shape), NumberType("int")))
     if name.startswith(IMAGES):
         return _filtered(name, inputs, attributes)
+    if "shape" in attributes:
+        return _transformed(name.rpartition(".")[2], _array(inputs[0]), tuple(attributes["shape"]))
     if name.removeprefix(DEVICE_FUNCTION) in REDUCERS:
         return _reducer_on_device(name.removeprefix(DEVICE_FUNCTION), inputs, attributes)
     row = row_of(name)
@@ -400,6 +402,15 @@ def _is_transformed_in_order(name: str, given: list[ArrayType], attributes: Attr
         return False
     last = axes[1] if names[2] == "axis" else (axes[1] or (-1,))[-1]
     return last in (-1, given[0].ndim - 1) and (names[2] == "axis" or is_c_like(given[0]))
+
+
+def _transformed(name: str, given: ArrayType, shape: Shape) -> ArrayType:
+    """What a Fourier transform gives, of a shape that is known, in an order of memory that is not."""
+    if given.dtype.char not in (REAL if name.startswith("rfft") else NUMBERS):
+        raise CannotInfer("CuPy has other rules for these dtypes")
+    kinds = "fd" if name.startswith("irfft") else "FD"
+    made = fresh(np.dtype(kinds[given.dtype.char not in "fF"]), shape)
+    return made if made.ndim < 2 else replace(made, order=None, contiguous=False)
 
 
 def _filtered(name: str, inputs: tuple[Operand, ...], attributes: Attributes) -> ArrayType:

@@ -44,7 +44,7 @@ RULED = [
     einsum trace partition argpartition searchsorted digitize repeat pad isin interp median percentile quantile
     average cov corrcoef ptp bincount unique histogram histogram2d nansum nanprod nanmean nanvar nanstd nanmedian
     count_nonzero nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
-    fft.rfft2 fft.rfftn
+    fft.rfft2 fft.rfftn fft.irfft2 fft.irfftn
     linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
     linalg.lstsq cuda.Stream.synchronize
 """.split(),
@@ -60,6 +60,10 @@ FILTERS = """
 # Functions of images that give something else.
 RESAMPLING = "zoom rotate shift affine_transform map_coordinates".split()
 LABEL = IMAGES + ".label"
+# Fourier transforms, which are in another module too.
+FOURIER = "cupyx.scipy.fft"
+TRANSFORMED = "fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn".split()
+OUTSIDE = "cupyx."  # what the names of functions begin with that are not CuPy's own
 ASKING = frozenset(
     (
         *METHODS,
@@ -124,6 +128,20 @@ class _Offered(Exception):  # noqa: N818  no error: it brings a kernel
 
 def _offered(_: Any, kernel: Any, *__: Any) -> None:
     raise _Offered(kernel)
+
+
+OTHERS = {
+    IMAGES: (*FILTERS, *RESAMPLING, "label"),
+    FOURIER: TRANSFORMED,
+}  # functions with rules, by module
+
+
+def named(path: str) -> Any:
+    """The function of a dotted name, in CuPy or in a module that is imported."""
+    module, _, name = path.rpartition(".")
+    if path.startswith(OUTSIDE):
+        return getattr(sys.modules[module], name)
+    return _found_in(cupy().module, path)
 
 
 def _found_in(module: Any, name: str) -> Any:
@@ -281,9 +299,13 @@ class CuPy:
         """The name of one of CuPy's functions written in Python, if it has a rule of its own."""
         found = self._methods.get(id(function))
         name = getattr(function, "__name__", "")
-        if found is None and name in (*FILTERS, *RESAMPLING, "label"):
-            is_filter = getattr(sys.modules.get(IMAGES), name, None) is function
-            return f"{IMAGES}.{name}" if is_filter else None
+        for module, names in OTHERS.items():
+            if (
+                found is None
+                and name in names
+                and getattr(sys.modules.get(module), name, None) is function
+            ):
+                return f"{module}.{name}"
         return found
 
     def reduced_dtype(self, op: Op, dtype: np.dtype) -> np.dtype:

@@ -56,7 +56,8 @@ def test_launches_in_their_places(host: Host, kernels: Any) -> None:
         add(grid, BLOCK, (z, y, n, factor))
         w = z + y
         for turn in range(3):
-            add(grid, BLOCK, (w, y, cp.int32(x.size), np.float64(0.5)))
+            blocks = int(np.ceil(x.size / 32)), 1, 1
+            add(blocks, (32, 1, 1), (w, y, cp.int32(x.size), np.float64(0.5)))
             y[turn] = 7
             add((1,), BLOCK, [y[2:], z[2:], np.int32(4), w.size * 1.0], shared_mem=64)
         t = cp.zeros_like(x)
