@@ -9,9 +9,12 @@ from ufuse.frame_hook.arrays import (
     converting,
     device_calls,
     device_draws,
+    device_images,
     device_indexing,
     device_joining,
+    device_launches,
     device_methods,
+    device_transforms,
     device_views,
     error_states,
     making,
@@ -50,8 +53,8 @@ from ufuse.frame_hook.operations import iterate
 MODULES = (
     variables, operators, displays, patterns, control, exceptions, functions,  # handlers
     choosing, composed, converter, converting, making, missing, reductions, some_arguments, iterate, device_methods,
-    device_views, device_joining, device_calls, device_draws, device_indexing,
-    error_states,
+    device_views, device_joining, device_calls, device_draws, device_images, device_transforms, device_launches,
+    device_indexing, error_states,
     bisection, blind_writes, caches, container_methods, deque_methods, exception_methods, function_tools, heaps,
     introspection, lazy, lazy_tools, mapping_methods, numeric, object_methods, text,
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -30,9 +29,9 @@ from ufuse.graph.typing.device_calls import (
     UFUNC,
     WRITING,
 )
-from ufuse.graph.typing.device_draws import RANDOM
-from ufuse.graph.typing.library import IMAGES
+from ufuse.graph.typing.device_launches import LAUNCH, is_final
 from ufuse.graph.typing.library import cupy as library
+from ufuse.graph.typing.library import named
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     GETITEM: operator.getitem,
@@ -50,12 +49,12 @@ WAITING: dict[str, Callable[[], Callable[..., Any]]] = {
 def call(draft: Draft, node: Node) -> int:
     """A method of CuPy's arrays, or one of its functions."""
     name = node.attributes["function"]
+    if is_final(node):
+        return _final(draft, node, function_named(name))
     if name in WRITING or name == SETITEM or node.attributes.get("writes"):
         return _tried_call(draft, node, function_named(name))
     if name == LENGTH:
         return draft.call(len, draft.slot(node.inputs[0]), node=node)
-    if name.startswith(RANDOM):
-        return _draw(draft, node, function_named(name))
     if name.startswith(BOUNDS):  # of numbers
         made = _tried_call(draft, node, getattr(bounds, name.removeprefix(BOUNDS)))
         draft.plan.steps[-1].apart = True
@@ -82,18 +81,14 @@ def function_named(name: str) -> Callable[..., Any]:
         return OPERATORS[name]
     if name.startswith(AT):
         return getattr(library().module, name.removeprefix(AT)).at  # type: ignore[no-any-return]
-    if name.startswith(KERNEL):
-        return library().kernel_named(name.removeprefix(KERNEL))  # type: ignore[no-any-return]
+    for kind in (KERNEL, LAUNCH):
+        if name.startswith(kind):
+            return library().kernel_named(name.removeprefix(kind))  # type: ignore[no-any-return]
     if name.startswith(UFUNC):
         op = library().row_named(name.removeprefix(UFUNC))
         assert op is not None
         return library().function_of(op)  # type: ignore[no-any-return]
-    if name.startswith(IMAGES):
-        return getattr(sys.modules[IMAGES], name.rpartition(".")[2])  # type: ignore[no-any-return]
-    found: Any = library().module
-    for word in name.removeprefix(DEVICE_FUNCTION).split("."):
-        found = getattr(found, word)
-    return found  # type: ignore[no-any-return]
+    return named(name.removeprefix(DEVICE_FUNCTION))  # type: ignore[no-any-return]
 
 
 def call_of_dtype(
@@ -125,15 +120,18 @@ def _tried_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
 def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
     slots, named = _arguments(draft, node)
     if isinstance(node.type, TupleType):  # new arrays
-        kinds = tuple((one.dtype, one.ndim, one.contiguous) for one in node.type.items)  # type: ignore[union-attr]
+        kinds = tuple(
+            (one.dtype, one.ndim, one.contiguous) if isinstance(one, ArrayType) else None
+            for one in node.type.items
+        )
         return draft.call(partial(of_kinds, function, kinds), *slots, node=node, **named)
     assert isinstance(node.type, ArrayType)
     kind = node.type.dtype, node.type.ndim, node.type.contiguous
     return draft.call(partial(of_kind, function, *kind), *slots, node=node, **named)
 
 
-def _draw(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
-    """A call that draws random numbers: too late for plain Python behind it."""
+def _final(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
+    """A call that cannot be taken back, and may draw an array: too late for plain Python behind it."""
     slots, named = _arguments(draft, node)
     called = partial(tried, function)
     if isinstance(node.type, ArrayType):
@@ -162,14 +160,17 @@ def of_kind(
 
 
 def of_kinds(
-    function: Callable[..., Any], kinds: tuple[Kind, ...], /, *operands: Any, **keywords: Any
+    function: Callable[..., Any], kinds: tuple[Kind | None, ...], /, *operands: Any, **keywords: Any
 ) -> Any:
-    """The same of several results."""
+    """The same of several results, of which some are whole numbers (None)."""
     results = tuple(tried(function, *operands, **keywords))
     if len(results) != len(kinds):
         raise DoesNotFit
     for result, kind in zip(results, kinds, strict=True):
-        _check(result, kind)
+        if kind is not None:
+            _check(result, kind)
+        elif type(result) is not int:
+            raise DoesNotFit
     return results
 
 

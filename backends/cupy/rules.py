@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 from ufuse.backends.cupy import cub, spread
@@ -29,8 +30,9 @@ from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Typ
 from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import DEVICE_METHOD, GET, HOST_ITEM, READ, is_fetched
-from ufuse.graph.typing.device_draws import is_final_draw
+from ufuse.graph.typing.device_launches import is_final
 from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
+from ufuse.graph.typing.library import LABEL
 from ufuse.graph.typing.library import cupy as library
 
 
@@ -93,7 +95,11 @@ def why_not_operand(source: Node) -> str | None:
 def _map(draft: Draft, node: Node) -> int:
     """An elementwise operation by CuPy's own call; of numbers alone it is NumPy's."""
     if is_of_numbers(node):
-        return _of_numbers(draft, node, node.op.ufunc)
+        is_cast = node.op is ops.CAST
+        given = node.attributes
+        return _of_numbers(
+            draft, node, methodcaller("astype", given["dtype"]) if is_cast else node.op.ufunc
+        )
     if node.op is ops.CAST:
         dtype = draft.constant(node.attributes["dtype"])
         return draft.call(library().array.astype, draft.slot(node.inputs[0]), dtype, node=node)
@@ -160,8 +166,10 @@ def _of_numbers(draft: Draft, node: Node, function: Any) -> int:
 
 
 def is_of_numbers(node: Node) -> bool:
-    """Whether a node is an elementwise function of NumPy's or Python's numbers."""
-    if node.op.kind is not Kind.MAP or node.op.ufunc is None or _is_on_device(node.type):
+    """Whether a node is an elementwise function of NumPy's or Python's numbers, or a cast of NumPy's."""
+    if node.op.kind is not Kind.MAP or _is_on_device(node.type):
+        return False
+    if node.op.ufunc is None and node.op is not ops.CAST:
         return False
     return all(is_number(one.type) for one in (node, *node.inputs))
 
@@ -182,14 +190,16 @@ def is_done(node: Node) -> bool:
         return True
     if node.op.kind is Kind.SCALAR or is_of_numbers(node):
         return True
-    if node.op is ops.CALL and node.attributes["function"] in (LENGTH, READ, GET):
+    if node.op is ops.ITEM and node.inputs[0].op is ops.CALL:
+        return is_done(node.inputs[0])
+    if node.op is ops.CALL and node.attributes["function"] in (LENGTH, READ, GET, LABEL):
         return _is_on_device(node.inputs[0].type)
     if node.op is ops.CALL and node.attributes["function"].startswith(BOUNDS):
         return True
     if node.op is ops.CALL and node.attributes["function"] == HOST_ITEM:
         return is_fetched(node.inputs[0])
     if (
-        is_final_draw(node)
+        is_final(node)
         or is_fetched(node)
         or (node.op is ops.ITEM and node.inputs[0].op is ops.BRANCH)
     ):

@@ -18,7 +18,7 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.semantics.effects import ERRORS, Errors, errors_of
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType, Span, Type, c_order
-from ufuse.graph.typing.device_draws import is_final_draw
+from ufuse.graph.typing.device_launches import is_fence, is_final
 
 LARGEST = 200  # members of a kernel
 SIBLINGS = 8  # earlier readers of the same memory that a unit is tried to be merged with
@@ -114,6 +114,7 @@ class Grouping:
         self._barrier: Unit | None = (
             None  # a branch that writes what the caller sees, or stands behind such a write
         )
+        self._fence: Unit | None = None  # the last
         self._has_shown = is_late  # a visible write was placed
         self.late: set[Node] = set()  # branches behind a visible write
         # A device raises no flags.
@@ -152,6 +153,11 @@ class Grouping:
         if node.op is ops.BRANCH and self._has_shown:
             before.update(one for one in of.values() if one is not unit)
             self._barrier = unit  # its sides give their warnings by themselves
+        if self._fence is not None and any(map(is_array, (node, *node.inputs))):
+            before.add(self._fence)
+        if is_fence(node):
+            before.update(one for one in of.values() if one is not unit)
+            self._fence = unit
         if not alone:
             self._make_kernel(unit, node)
         if unit.space is None and may_raise(node):
@@ -174,8 +180,8 @@ class Grouping:
             self._readers.setdefault(buffer, {})[current] = None
 
     def shows(self, node: Node) -> bool:
-        """Whether a node writes memory that existed before the call, or draws what cannot be drawn again."""
-        if is_final_draw(node):
+        """Whether a node writes memory that existed before the call, or does what cannot be taken back."""
+        if is_final(node):
             return True
         writes = self.memory.writes(node)
         return bool(writes) and any(map(self.memory.is_visible, writes))

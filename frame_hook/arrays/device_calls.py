@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +11,6 @@ from ufuse.frame_hook.arrays.device_views import normal_axis
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.making import shape_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
-from ufuse.frame_hook.objects.values import is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     Constant,
@@ -33,13 +30,14 @@ from ufuse.graph.typing.calls import makes_length
 from ufuse.graph.typing.device_calls import (
     DEVICE_FUNCTION,
     NONZERO,
+    QUIET,
     REDUCERS,
     ROWS,
     SORT,
     TENSORDOT,
     numpys_name,
 )
-from ufuse.graph.typing.library import CUDA, FILTERS, IMAGES
+from ufuse.graph.typing.library import CUDA, OUTSIDE, TRANSFORMED
 from ufuse.graph.typing.shapes import is_c_like
 
 NONE = Constant(None)
@@ -57,7 +55,7 @@ def call_whole(
     given = tuple(argument(trace, symbol, inputs) for symbol in arguments)
     named = tuple((key, argument(trace, symbol, inputs)) for key, symbol in keywords.items())
     attributes: dict[str, Any] = {
-        "function": name if name.startswith(IMAGES) else DEVICE_FUNCTION + name,
+        "function": name if name.startswith(OUTSIDE) else DEVICE_FUNCTION + name,
         "arguments": given,
         "keywords": named,
         "device": CUDA,
@@ -66,7 +64,7 @@ def call_whole(
     made = _made_length(trace, name, inputs)
     if made is not None:
         attributes["sizes"] = (made,)
-    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=True)
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=name not in QUIET)
     items = [node]
     if isinstance(node.type, TupleType):
         places = range(len(node.type.items))
@@ -119,36 +117,14 @@ def _rule_of(name: str) -> Any:
     return rule
 
 
-OTHERWISE = frozenset(
-    "arange linspace array matmul dot sort argsort fft.fft fft.ifft fft.rfft fft.irfft".split()
-) | {NONZERO}
+OTHERWISE = {
+    NONZERO,
+    *"arange linspace array matmul dot sort argsort".split(),
+    *(f"fft.{name}" for name in TRANSFORMED),
+}
 for _name in (*REDUCERS, *ROWS):
     if _name not in OTHERWISE:
         function(_name)(_rule_of(_name))
-
-
-def _filter_of(name: str) -> Any:
-    """A filter of images, by CuPy's own call; without `output=`, and without a size that it warns of not heeding."""
-
-    def rule(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
-        trace, what = interpreter.trace, name.rpartition(".")[2]
-        signature = inspect.signature(getattr(sys.modules[IMAGES], what))
-        try:
-            given = signature.bind(*arguments, **keywords).arguments
-        except TypeError:
-            raise GraphBreak("numpy-call", f"{what} with these arguments") from None
-        array_argument(interpreter, given["input"], what)
-        is_given = {key for key in OPTIONS if key in given and not is_none(trace.look(given[key]))}
-        if "output" in is_given or len(is_given) > 1:
-            raise GraphBreak("numpy-call", f"{what} with output=, or with two sizes")
-        return call_whole(trace, name, arguments, keywords)
-
-    return rule
-
-
-OPTIONS = ("output", "size", "footprint")
-for _name in FILTERS:
-    function(f"{IMAGES}.{_name}")(_filter_of(f"{IMAGES}.{_name}"))
 
 
 def _method_of(name: str) -> Any:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ufuse.frame_hook.arrays import arrays, devices
+import numpy as np
+
+from ufuse.frame_hook.arrays import arrays, device_launches, devices
 from ufuse.frame_hook.arrays.device_rules import array_argument, known
 from ufuse.frame_hook.arrays.reductions import axes_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Constant, DeviceArray, Symbol
+from ufuse.frame_hook.trace.symbols import (
+    Constant,
+    DeviceArray,
+    Instance,
+    Integer,
+    Number,
+    Symbol,
+    Unread,
+)
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops
 from ufuse.graph.node import Node
+from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.device_calls import KERNEL
 from ufuse.graph.typing.library import CUDA, cupy
 
 Given = Mapping[str, Symbol]
+# How texts come to write through what is const.
+CASTS = re.compile(r"[*&]\s*\)|\b(?:const|reinterpret)_cast\b")
 OF_REDUCTION = ("a", "axis", "dtype", "out", "keepdims")
 
 
@@ -25,11 +40,88 @@ def call_kernel(
     interpreter: Interpreter, kernel: Any, arguments: Sequence[Symbol], keywords: Given
 ) -> Symbol:
     """A call of a kernel."""
+    if isinstance(kernel, cupy().raw):
+        return device_launches.launch(interpreter, kernel, arguments, keywords)
     if isinstance(kernel, cupy().reduction):
         return _reduced(interpreter, kernel, arguments, keywords)
+    is_reduction = isinstance(kernel, cupy().own_reduction)
+    if CASTS.search((kernel.map_expr if is_reduction else kernel.operation) + kernel.preamble):
+        raise _writes(kernel)
+    return _call_read(interpreter, kernel, arguments, keywords)
+
+
+def _call_read(
+    interpreter: Interpreter, kernel: Any, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """A call of a kernel whose text writes nothing but its results."""
+    if not all(one.is_const for one in kernel.in_params):
+        raise _writes(kernel)
     if isinstance(kernel, cupy().own_reduction):
         return _reduced_by_own(interpreter.trace, kernel, arguments, keywords)
     return _elementwise(interpreter.trace, kernel, arguments, keywords)
+
+
+def call_fused(
+    interpreter: Interpreter, function: Instance, arguments: Sequence[Symbol], keywords: Given
+) -> Symbol:
+    """A call of what `cupy.fuse` has made: of the kernel that CuPy has made of it for such arguments."""
+    trace, fused = interpreter.trace, function.value
+    given = [trace.look(one) for one in arguments]
+    kernels = trace.look(_own(trace, function, "new_fusion"))
+    if keywords or not any(isinstance(one, DeviceArray) for one in given):
+        raise GraphBreak("call", f"the fused function {fused.name} with these arguments")
+    if not isinstance(kernels, Constant) or kernels.value is not None:
+        raise GraphBreak("call", f"the fused function {fused.name}, which is no single kernel,")
+    key = tuple(part for one in given for part in _kind_of(fused, one))
+    memo = _own(trace, function, "_memo")
+    # Nothing is taken out of it: `clear_cache` makes another one.
+    trace.guards.check("IDENTITY", memo.source, memo.value)
+    made = memo.value.get(key)
+    if made is None:  # CuPy calls the function for that, which is the program's own
+        trace.guards.check("LENGTH", memo.source, len(memo.value))
+        raise GraphBreak(
+            "call", f"the fused function {fused.name}, not called with such arguments before,"
+        )
+    kernel, named = made
+    if set(named) - {"axis"}:
+        raise GraphBreak("call", f"the fused function {fused.name} with out=")
+    taken = [one for one in given if not (isinstance(one, Constant) and one.value is None)]
+    return _call_read(
+        interpreter, kernel, taken, {key: Constant(one) for key, one in named.items()}
+    )
+
+
+def _own(trace: Trace, owner: Instance, name: str) -> Unread:
+    """What an object has under a name itself."""
+    assert owner.source is not None
+    loaded = trace.guards.load("LOAD_OWN", owner.source, name, text=f"{owner.source.text}.{name}")
+    return Unread(loaded, vars(owner.value)[name])
+
+
+def _kind_of(fused: Any, symbol: Symbol) -> tuple[Any, ...]:
+    """What of an argument decides which kernel a fused function is, as CuPy writes it down."""
+    match symbol:
+        case DeviceArray(type=type_):
+            return type_.dtype.char, type_.ndim
+        case Constant(value=np.generic() as value):
+            return (value.dtype.char,)
+        case Constant(value=None):
+            return (None,)
+        case Constant(value=int() | float() | complex() as value):
+            kind = int if isinstance(value, int) else type(value)
+            return np.dtype(kind).char, kind
+        case Integer():
+            return np.dtype(int).char, int
+        case Number(node=node) if isinstance(node.type, ArrayType):
+            return (node.type.dtype.char,)
+        case Number(node=node) if isinstance(node.type, NumberType):
+            kind = {"bool": int, "int": int, "float": float, "complex": complex}[node.type.kind]
+            return np.dtype(kind).char, kind
+    raise GraphBreak("call", f"the fused function {fused.name} of {described(symbol)}")
+
+
+def _writes(kernel: Any) -> GraphBreak:
+    return GraphBreak("numpy-call", f"{kernel.name}, which may write what it is given to read,")
 
 
 def _reduced(
@@ -86,7 +178,7 @@ def _elementwise(trace: Trace, kernel: Any, arguments: Sequence[Symbol], keyword
     """An elementwise kernel by its own call, with new results or one that is given and written."""
     name, looked = cupy().kernel_name(kernel), [trace.look(one) for one in arguments]
     size = known(trace, keywords.get("size"), -1)
-    if name is None or set(keywords) - {"size"} or type(size) is not int:
+    if name is None or set(keywords) - {"size"} or type(size) is not int or not kernel.nout:
         raise GraphBreak("numpy-call", f"{kernel.name} with these arguments")
     inputs: list[Node] = []
     given: list[Any] = []

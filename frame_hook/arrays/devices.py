@@ -34,6 +34,7 @@ from ufuse.graph.typing.device_calls import (
     GET,
     KERNEL,
     READ,
+    REAL,
     UFUNC,
     always_fits,
 )
@@ -595,10 +596,10 @@ PRODUCTS = ("matmul", "dot")
 
 
 def _is_plain(inputs: Sequence[Node]) -> bool:
-    """Whether operands are matrices or vectors of one dtype of floats, whose product raises for no values."""
+    """Whether operands are matrices or vectors of real numbers, whose product raises for no values."""
     types = [one.type for one in inputs]
     plain = all(isinstance(one, ArrayType) and one.ndim in (1, 2) for one in types)
-    return plain and {str(one.dtype) for one in types} in ({"float32"}, {"float64"})  # type: ignore[union-attr]
+    return plain and all(one.dtype.char in REAL for one in types)  # type: ignore[union-attr]
 
 
 def where(trace: Trace, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:

@@ -56,12 +56,16 @@ def _make_tuple(interpreter: Interpreter, iterable: Symbol | None = None, /) -> 
     if iterable is None:
         return Tuple(())
     given = interpreter.trace.look(iterable)
+    iterate.refuse_number(interpreter, given)
     return given if isinstance(given, Tuple) else Tuple(tuple(iterate.items_of(interpreter, given)))
 
 
 @rule_for(list)
 def _make_list(interpreter: Interpreter, iterable: Symbol | None = None, /) -> Symbol:
-    return List([] if iterable is None else iterate.items_of(interpreter, iterable))
+    if iterable is None:
+        return List([])
+    iterate.refuse_number(interpreter, iterable)
+    return List(iterate.items_of(interpreter, iterable))
 
 
 @rule_for(set)

@@ -45,6 +45,7 @@ from ufuse.frame_hook.trace.symbols import (
     Tuple,
 )
 from ufuse.graph import ops, size
+from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType
 
 NONE, ONE = Constant(None), Constant(1)
@@ -112,7 +113,7 @@ def _conversion(kind: type) -> Rule:
             symbol = devices.read(interpreter.trace, symbol)
             if number_type(symbol) == kind.__name__:
                 return symbol
-        if kind is int and (quotient := _quotient(interpreter, symbol, up=False)) is not None:
+        if kind is int and (quotient := _rounded_by_numpy(interpreter, symbol)) is not None:
             return quotient
         if isinstance(symbol, Number | Integer):
             return scalar(interpreter.trace, kind.__name__, symbol)
@@ -318,23 +319,52 @@ def _prod(interpreter: Interpreter, iterable: Symbol, /, *, start: Symbol = ONE)
 
 
 def _quotient(interpreter: Interpreter, symbol: Symbol, *, up: bool) -> Symbol | None:
-    """What `n / k` is when rounded to a whole number, of a size and a known divisor; None of all else.
+    """What `n / k` or `n / k + m` is when rounded to a whole number, of a size and known numbers; None of all else.
 
-    The quotient of floats is on the same side of a whole number as the exact one, as long as `n` has 52 bits.
+    The quotient of floats is on the same side of a whole number as the exact one, as long as `n` has 52 bits; the sum
+    is, where `n` and the others have so few bits that `1 / k` is far more than a sum is wrong by.
     """
     node, trace = symbol.node if isinstance(symbol, Number) else None, interpreter.trace
+    more, most = 0, 2**52
+    if node is not None and node.op is ops.SCALAR and node.attributes["operator"] in ("add", "sub"):
+        added = _whole_number(node.inputs[1])
+        if added is None or abs(added) > FEW_TIMES:
+            return None
+        more, most = added if node.attributes["operator"] == "add" else -added, FEW_TIMES
+        node = node.inputs[0]
     if node is None or node.op is not ops.SCALAR or node.attributes["operator"] != "truediv":
         return None
-    size_node, by = node.inputs
-    divisor = by.attributes["value"] if by.op is ops.CONST else None
-    if size_node.op is not ops.SIZE or type(divisor) is not int or divisor < 1:
+    size_node, divisor = node.inputs[0], _whole_number(node.inputs[1])
+    if size_node.op is not ops.SIZE or divisor is None or divisor < 1:
         return None
     value = size_node.attributes["value"]
-    if trace.sizes.are_made(value):
+    if trace.sizes.are_made(value) or (most == FEW_TIMES and divisor > FEW):
         return None
-    if not (trace.sizes.decide("ge", value, 0) and trace.sizes.decide("lt", value, 2**52)):
+    if not (trace.sizes.decide("ge", value, 0) and trace.sizes.decide("lt", value, most)):
         return None
-    return arrays.integer(trace, size.divide("//", value + (divisor - 1) * up, divisor))
+    rounded = size.add(size.divide("//", value + (divisor - 1) * up, divisor), more)
+    if more and not trace.sizes.decide("ge", rounded, 0):
+        return None  # `int` rounds it up
+    return arrays.integer(trace, rounded)
+
+
+def _rounded_by_numpy(interpreter: Interpreter, symbol: Symbol) -> Symbol | None:
+    """The same of `int`, of a quotient itself and of `np.ceil` and `np.floor` of one."""
+    node = symbol.node if isinstance(symbol, Number) else None
+    if node is not None and node.op.name in ("ceil", "floor") and isinstance(node.type, ArrayType):
+        return _quotient(interpreter, Number(node.inputs[0]), up=node.op.name == "ceil")
+    return _quotient(interpreter, symbol, up=False)
+
+
+FEW, FEW_TIMES = 2**10, 2**30
+
+
+def _whole_number(node: Node) -> int | None:
+    """The whole number that a constant is, as an int or a float."""
+    value = node.attributes["value"] if node.op is ops.CONST else None
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return value if type(value) is int else None
 
 
 def _rounded(function: Callable[..., Any]) -> Rule:

@@ -71,6 +71,7 @@ from ufuse.graph.typing.library import (
     device_rule,
     imported,
     is_device_function,
+    is_device_fusion,
     is_device_gufunc,
     is_device_kernel,
     numpys_counterpart,
@@ -120,6 +121,8 @@ def call(
                 interpreter.trace.guards.check("IDENTITY", function.source, function.value)
                 kernel = function.value
                 return device_kernels.call_kernel(interpreter, kernel, arguments, keywords)
+            if function.source is not None and is_device_fusion(function.kind):
+                return device_kernels.call_fused(interpreter, function, arguments, keywords)
             if classes.is_cython_function(function.value):
                 raise GraphBreak("call", full_name(function.value))
             method = classes.special_method(interpreter, function, "__call__")

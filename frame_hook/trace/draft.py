@@ -33,6 +33,7 @@ from ufuse.graph.typing import infer
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, GET, HOST_ITEM, READ, is_fetched
 from ufuse.graph.typing.device_draws import CLASSES
+from ufuse.graph.typing.device_launches import STREAM, is_fence
 from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
@@ -61,7 +62,11 @@ class Draft:
         self.in_side = False  # of a branch: nodes are taken back, and those of the other side come
         # Whether the host has waited for a device: what is behind it is on the device, or of numbers.
         self.waits = False
-        self.draws = False  # whether random numbers of CuPy's are drawn
+        self.draws = False  # whether random numbers of CuPy's are drawn, or a kernel of the program's is launched
+        self.given: dict[
+            Buffer, None
+        ] = {}  # to kernels of the program's, which may have kept where they are
+        self._has_fence = False  # what takes arrays keeps its place
         self._replaced: list[tuple[Buffer, Node]] = []  # versions that another one has replaced
         self._facts = facts
         self._constants: dict[tuple[Any, ...], Node] = {}
@@ -105,14 +110,17 @@ class Draft:
     def _draws_on_host(self) -> bool:
         """Whether a generator of NumPy's was read."""
         kinds = [one.type for one in self._generators.values()]
-        return any(isinstance(one, GeneratorType) and one.kind not in CLASSES for one in kinds)
+        return any(
+            isinstance(one, GeneratorType) and one.kind not in (*CLASSES, STREAM) for one in kinds
+        )
 
     def draw(self, inputs: tuple[Node, ...], attributes: Mapping[str, Any]) -> Node:
-        """A call of CuPy's that draws random numbers, which cannot be taken back: as a visible write."""
+        """A call of CuPy's that draws, launches or waits, which cannot be taken back: as a visible write."""
         if self._draws_on_host:
             raise GraphBreak("call", "drawing random numbers of NumPy's and of CuPy's")
         self.draws = True
         made = self.node(ops.CALL, inputs, attributes)
+        self._has_fence |= is_fence(made)
         if self.first_write is None:
             self.first_write = len(self.nodes) - 1
         return made
@@ -175,6 +183,7 @@ class Draft:
         late = self.in_late_side and node.op.kind not in SAME_ANYWHERE
         if node.inputs and not late:
             late = not set(self.nodes[: self.first_write]).issuperset(node.inputs)
+            late |= self._has_fence and any(isinstance(one.type, ArrayType) for one in node.inputs)
         if late or (may_warn(node) and any(map(may_warn, self.nodes[self.first_write :]))):
             raise GraphBreak(
                 "raise-after-write", str(node.attributes.get("operator", node.op.name))

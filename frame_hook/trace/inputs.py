@@ -213,9 +213,13 @@ class ArrayInputs:
                     continue
                 self._guards.check("DISJOINT", written.source, other)
 
+    def on_device(self) -> Iterator[DeviceArray]:
+        """The arrays of CuPy's that were read so far."""
+        yield from self._on_device.values()
+
     def _all(self) -> Iterator[Array | DeviceArray]:
         yield from self._arrays.values()
-        yield from self._on_device.values()
+        yield from self.on_device()
 
     def _guard_all_disjoint(self) -> None:
         written = [buffer.source for buffer in self._written]

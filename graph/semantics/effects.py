@@ -121,6 +121,8 @@ def _map(node: Node) -> str | None:
     if _is_on_device(node):
         return _map_on_device(node)
     assert node.op.ufunc is not None
+    if node.op.name in ("ceil", "floor") and _is_quotient(node.inputs[0]):
+        return None
     try:
         dtypes = loop_dtypes(node.op.ufunc, [operand_of(one) for one in node.inputs])
     except CannotInfer as refusal:
@@ -136,6 +138,13 @@ def _map(node: Node) -> str | None:
     ):
         return None
     return f"{node.op.name} of floating-point numbers may warn"
+
+
+def _is_quotient(node: Node) -> bool:
+    """Whether a number is a size by a known one: it is finite."""
+    if node.op is not ops.SCALAR or node.attributes["operator"] != "truediv":
+        return False
+    return node.inputs[0].op is ops.SIZE and node.inputs[1].op is ops.CONST
 
 
 def why_not_converted(node: Node, dtype: np.dtype) -> str | None:

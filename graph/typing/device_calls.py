@@ -23,7 +23,8 @@ from ufuse.graph.typing.call import Argument, Sequenced, shape_of
 from ufuse.graph.typing.call_types import bound, call_type
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_draws import RANDOM
-from ufuse.graph.typing.library import CUDA, IMAGES, cupy
+from ufuse.graph.typing.device_launches import LAUNCH, WAIT
+from ufuse.graph.typing.library import CUDA, IMAGES, LABEL, cupy
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, checked_dtype
 from ufuse.graph.typing.shapes import (
     Shape,
@@ -138,6 +139,7 @@ ROWS: dict[str, Row] = {
     "bincount":           Row(REAL),
     "unique":             Row(REAL),
     "histogram":          Row(REAL),
+    "histogram2d":        Row("d", layout=False),
     NONZERO:              Row(EVERY, numpys="numpy.argwhere"),
 }
 # fmt: on
@@ -201,6 +203,11 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     if name.startswith(RANDOM):
         drawn = "dtype" in attributes
         return fresh(attributes["dtype"], attributes["shape"]) if drawn else NothingType()
+    if name == WAIT:
+        return NothingType()
+    if name.startswith(LAUNCH):
+        written = (_array(inputs[place]) for place in attributes["writes"])
+        return TupleType((NothingType(), *written))
     if name == READ:
         return NumberType(PYTHONS[_array(inputs[0]).dtype.kind])
     if name == GET:
@@ -350,8 +357,15 @@ def _function_on_device(inputs: tuple[Operand, ...], attributes: Attributes, fac
         if len(dtypes) > 1:
             raise CannotInfer("a product of two dtypes")
         return fresh(dtypes.pop(), tuple(attributes["shape"]))
+    if name == LABEL:
+        image = _array(inputs[0])
+        if image.dtype.kind not in "biuf":
+            raise CannotInfer("CuPy raises here: TypeError: Complex type not supported")
+        return TupleType((fresh(np.dtype("i4"), image.shape), NumberType("int")))
     if name.startswith(IMAGES):
-        return _filtered(name, inputs)
+        return _filtered(name, inputs, attributes)
+    if "shape" in attributes:
+        return _transformed(name.rpartition(".")[2], _array(inputs[0]), tuple(attributes["shape"]))
     if name.removeprefix(DEVICE_FUNCTION) in REDUCERS:
         return _reducer_on_device(name.removeprefix(DEVICE_FUNCTION), inputs, attributes)
     row = row_of(name)
@@ -390,11 +404,27 @@ def _is_transformed_in_order(name: str, given: list[ArrayType], attributes: Attr
     return last in (-1, given[0].ndim - 1) and (names[2] == "axis" or is_c_like(given[0]))
 
 
-def _filtered(name: str, inputs: tuple[Operand, ...]) -> ArrayType:
-    """What a filter gives: an array of the shape and dtype of the one that it filters, or booleans."""
+def _transformed(name: str, given: ArrayType, shape: Shape) -> ArrayType:
+    """What a Fourier transform gives, of a shape that is known, in an order of memory that is not."""
+    if given.dtype.char not in (REAL if name.startswith("rfft") else NUMBERS):
+        raise CannotInfer("CuPy has other rules for these dtypes")
+    kinds = "fd" if name.startswith("irfft") else "FD"
+    made = fresh(np.dtype(kinds[given.dtype.char not in "fF"]), shape)
+    return made if made.ndim < 2 else replace(made, order=None, contiguous=False)
+
+
+def _filtered(name: str, inputs: tuple[Operand, ...], attributes: Attributes) -> ArrayType:
+    """What a filter gives: an array of the shape and dtype of the one that it filters, or booleans.
+
+    What is resampled has another shape.
+    """
     image, *others = [one for one in map(_type, inputs) if isinstance(one, ArrayType)]
     if image.dtype.char not in EVERY or any(one.dtype.kind == "c" for one in others):
         raise CannotInfer("CuPy has other rules for these dtypes")
+    if "shape" in attributes:
+        if image.dtype.char not in NUMBERS:
+            raise CannotInfer("CuPy has other rules for booleans")
+        return fresh(image.dtype, tuple(attributes["shape"]))
     if ".binary_" not in name:
         return fresh(image.dtype, image.shape)
     if not is_c_like(image):

@@ -6,9 +6,6 @@ stands before the first of a graph, and a graph never gives up behind it.
 
 from __future__ import annotations
 
-from ufuse.graph import ops
-from ufuse.graph.node import Node
-
 RANDOM = "cupy.random."  # what the names of all begin with
 STATE, GENERATOR = "cupy.RandomState", "cupy.Generator"  # what the first input of a method is
 CLASSES = {STATE: "RandomState", GENERATOR: "Generator"}  # of `cupy.random`
@@ -34,8 +31,3 @@ RULED = (
     *(f"{RANDOM}{CLASSES[STATE]}.{name}" for name in NAMES),
     *(f"{RANDOM}{CLASSES[GENERATOR]}.{name}" for name in GENERATED),
 )
-
-
-def is_final_draw(node: Node) -> bool:
-    """Whether a node draws random numbers of CuPy's, which cannot be taken back."""
-    return node.op is ops.CALL and str(node.attributes["function"]).startswith(RANDOM)

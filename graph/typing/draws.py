@@ -12,7 +12,7 @@ import numpy as np
 
 from ufuse.graph.types import ArrayType, GeneratorType, NumberType, Type, c_order
 from ufuse.graph.typing.call import BY_NAME, Call, Rule, Sequenced, Shapes, shape_of
-from ufuse.graph.typing.device_draws import is_final_draw
+from ufuse.graph.typing.device_launches import is_final
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import Shape, broadcast
 
@@ -26,10 +26,10 @@ MODULE = "numpy.random"
 
 
 def is_draw(node: Node) -> bool:
-    """Whether a node draws random numbers."""
+    """Whether a node draws random numbers, or does something else that is never done twice or left out."""
     if node.inputs and isinstance(node.inputs[0].type, GeneratorType):
         return True
-    return is_final_draw(node)
+    return is_final(node)
 
 
 def _wanted(call: Call, place: int) -> Shape | None:

@@ -42,11 +42,11 @@ RULED = [
     _core._routines_manipulation.concatenate_method _core._routines_linalg.tensordot_core
     _core._routines_indexing._ndarray_argwhere _util.check_array broadcast_arrays get_array_module
     einsum trace partition argpartition searchsorted digitize repeat pad isin interp median percentile quantile
-    average cov corrcoef ptp bincount unique histogram nansum nanprod nanmean nanvar nanstd nanmedian count_nonzero
-    nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
-    fft.rfft2 fft.rfftn
+    average cov corrcoef ptp bincount unique histogram histogram2d nansum nanprod nanmean nanvar nanstd nanmedian
+    count_nonzero nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
+    fft.rfft2 fft.rfftn fft.irfft2 fft.irfftn
     linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
-    linalg.lstsq
+    linalg.lstsq cuda.Stream.synchronize
 """.split(),
 ]
 # Filters of images, whose results are as what they filter; they are in a module that few programs import.
@@ -57,6 +57,13 @@ FILTERS = """
     maximum_filter1d rank_filter median_filter percentile_filter binary_erosion binary_dilation binary_opening
     binary_closing
 """.split()
+# Functions of images that give something else.
+RESAMPLING = "zoom rotate shift affine_transform map_coordinates".split()
+LABEL = IMAGES + ".label"
+# Fourier transforms, which are in another module too.
+FOURIER = "cupyx.scipy.fft"
+TRANSFORMED = "fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn".split()
+OUTSIDE = "cupyx."  # what the names of functions begin with that are not CuPy's own
 ASKING = frozenset(
     (
         *METHODS,
@@ -65,12 +72,15 @@ ASKING = frozenset(
         "where",
         *(name.rpartition(".")[2] for name in RULED),
         *FILTERS,
+        *RESAMPLING,
+        "label",
     )
 )  # the names of functions that have rules
 # What a loop knows besides its elements: the place of one, how many there are.
 PLACED = re.compile(r"\b(?:i|n|_ind|(?:in|out)\d+_raw|type_(?:in|out)\d+_raw)\b")
 # CUDA has no such functions of complex numbers: CuPy has loops, which no compiler takes.
 NOT_COMPLEX = frozenset("arctan2 copysign hypot i0 nextafter".split())
+KERNELS = frozenset("ElementwiseKernel ReductionKernel _SimpleReductionKernel RawKernel".split())
 MOST_FOREIGN = 512  # elementwise functions beside NumPy's that are remembered
 
 # Reductions whose kernels no module of CuPy's has as an attribute, with the methods that run them.
@@ -118,6 +128,20 @@ class _Offered(Exception):  # noqa: N818  no error: it brings a kernel
 
 def _offered(_: Any, kernel: Any, *__: Any) -> None:
     raise _Offered(kernel)
+
+
+OTHERS = {
+    IMAGES: (*FILTERS, *RESAMPLING, "label"),
+    FOURIER: TRANSFORMED,
+}  # functions with rules, by module
+
+
+def named(path: str) -> Any:
+    """The function of a dotted name, in CuPy or in a module that is imported."""
+    module, _, name = path.rpartition(".")
+    if path.startswith(OUTSIDE):
+        return getattr(sys.modules[module], name)
+    return _found_in(cupy().module, path)
 
 
 def _found_in(module: Any, name: str) -> Any:
@@ -169,6 +193,8 @@ class CuPy:
         self.elementwise = module.ElementwiseKernel
         self.reduction = type(core._routines_math.sum_auto_dtype)
         self.own_reduction = module.ReductionKernel
+        self.raw = module.RawKernel
+        self.fused = core.fusion.Fusion
         self.dtypes_of_kernel = core._kernel._decide_params_type
         self._kernels: dict[str, Any] = {}  # that programs have been seen to call
         self._kernel_names: dict[int, str] = {}
@@ -273,9 +299,13 @@ class CuPy:
         """The name of one of CuPy's functions written in Python, if it has a rule of its own."""
         found = self._methods.get(id(function))
         name = getattr(function, "__name__", "")
-        if found is None and name in FILTERS:
-            is_filter = getattr(sys.modules.get(IMAGES), name, None) is function
-            return f"{IMAGES}.{name}" if is_filter else None
+        for module, names in OTHERS.items():
+            if (
+                found is None
+                and name in names
+                and getattr(sys.modules.get(module), name, None) is function
+            ):
+                return f"{module}.{name}"
         return found
 
     def reduced_dtype(self, op: Op, dtype: np.dtype) -> np.dtype:
@@ -425,11 +455,21 @@ def is_device_gufunc(kind: type) -> bool:
 
 
 def is_device_kernel(kind: type) -> bool:
-    """Whether this is the class of CuPy's elementwise kernels, of reductions, or of those of its own functions."""
-    if kind.__name__ not in ("ElementwiseKernel", "ReductionKernel", "_SimpleReductionKernel"):
+    """Whether this is a class of kernels: elementwise ones, reductions, those of CuPy's own functions, `RawKernel`."""
+    if kind.__name__ not in KERNELS:
         return False
     found = imported()
-    return found is not None and kind in (found.elementwise, found.own_reduction, found.reduction)
+    return found is not None and kind in (
+        found.elementwise,
+        found.own_reduction,
+        found.reduction,
+        found.raw,
+    )
+
+
+def is_device_fusion(kind: type) -> bool:
+    """Whether this is the class of functions that `cupy.fuse` makes."""
+    return kind.__name__ == "Fusion" and (found := imported()) is not None and kind is found.fused
 
 
 def numpys_counterpart(function: Any) -> Any:

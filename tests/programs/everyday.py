@@ -296,6 +296,19 @@ def sizes_divided(x, n, a):
     )  # fmt: skip
 
 
+@PROGRAMS.whole(lambda: (np.arange(37.0), 3))
+def sizes_rounded(x, stride):
+    blocks, rows = int(np.ceil(len(x) / 8)), int((len(x) + 2 * 1 - 3) / stride + 1)
+    try:
+        repeats = tuple(stride)
+    except TypeError as error:
+        repeats = (stride, str(error))
+    return (
+        blocks, rows, repeats, int(np.floor(len(x) / 5)), math.ceil(len(x) / 4 - 2.0), math.floor(len(x) / 2.0 + 1),
+        int(len(x) / 3 - 20), x[:rows], x[:blocks] * 2,
+    )  # fmt: skip
+
+
 @PROGRAMS.whole(lambda: (np.arange(3.0), np.ones(3, "f4"), np.arange(6.0).reshape(2, 3)))
 def columns_and_rows(x, y, a):
     return (

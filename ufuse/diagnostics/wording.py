@@ -67,7 +67,7 @@ def kind(type_: Type) -> str:
         case NothingType():
             return "nothing"
         case GeneratorType(kind=name):
-            return f"np.random.{name}"
+            return name if name.startswith("cupy.") else f"np.random.{name}"
 
 
 def lines(kept: Specialisation) -> str:

@@ -816,3 +816,123 @@ def moving(x: Any) -> Any:
     ma = (c[5:] - c[:-5]) / 5
     w = cp.lib.stride_tricks.sliding_window_view(x, 5)
     return ma, w.std(axis=1), w.max(-1)
+
+
+@program(x=normal(2, 3, 6, 6, dtype="f4"), weights=normal(4, 3, 3, 3, dtype="f4"), stride=1)
+def conv_im2col(x: Any, weights: Any, stride: Any) -> Any:
+    count, channels, height, width = x.shape
+    rows = int((height + 2 - 3) / stride + 1)
+    columns = int((width + 2 - 3) / stride + 1)
+    i0 = cp.tile(cp.repeat(cp.arange(3), 3), channels)
+    i1 = stride * cp.repeat(cp.arange(rows), columns)
+    j0 = cp.tile(cp.arange(3), 3 * channels)
+    j1 = stride * cp.tile(cp.arange(columns), rows)
+    i, j = i0.reshape(-1, 1) + i1.reshape(1, -1), j0.reshape(-1, 1) + j1.reshape(1, -1)
+    k = cp.repeat(cp.arange(channels), 9).reshape(-1, 1)
+    padded = cp.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)), mode="constant")
+    cols = padded[:, k, i, j].transpose(1, 2, 0).reshape(channels * 9, -1)
+    flat = weights.reshape(4, -1)
+    out = (flat @ cols).reshape(4, rows, columns, count).transpose(3, 0, 1, 2)
+    back = (flat.T @ (flat @ cols)).reshape(channels * 9, -1, count).transpose(2, 0, 1)
+    grad = cp.zeros_like(padded)
+    cp.add.at(grad, (slice(None), k, i, j), back)
+    return out, grad[:, :, 1:-1, 1:-1]
+
+
+@program(pop=whole(12, 10, low=0, high=2), n=3)
+def genetic(pop: Any, n: Any) -> Any:
+    cp.random.seed(2)
+    for _ in range(n):
+        fit = (pop * cp.arange(1, 11)).sum(axis=1)
+        order = cp.argsort(-fit)
+        parents = pop[order[:6]]
+        a = parents[cp.random.randint(0, 6, 6)]
+        b = parents[cp.random.randint(0, 6, 6)]
+        kids = cp.where(cp.random.rand(6, 10) < 0.5, a, b)
+        kids = cp.where(cp.random.rand(6, 10) < 0.05, 1 - kids, kids)
+        pop = cp.concatenate([parents, kids])
+    return pop, int(fit.max())
+
+
+class Fields:
+    """The fields of a simulation, which its steps change in place."""
+
+    def __init__(self, n: Any) -> None:
+        self.Ez, self.Hx, self.Hy, self.t = cp.zeros((n, n)), cp.zeros((n, n)), cp.zeros((n, n)), 0
+
+    def step(self) -> None:
+        """One step of time."""
+        Ez, Hx, Hy = self.Ez, self.Hx, self.Hy
+        self.Hx[:, :-1] -= 0.5 * (Ez[:, 1:] - Ez[:, :-1])
+        self.Hy[:-1, :] += 0.5 * (Ez[1:, :] - Ez[:-1, :])
+        self.Ez[1:, 1:] += 0.5 * (Hy[1:, 1:] - Hy[:-1, 1:] - Hx[1:, 1:] + Hx[1:, :-1])
+        self.Ez[5, 5] += math.exp(-(((self.t - 8) / 3) ** 2))
+        self.t += 1
+
+
+@program(n=12)
+def fdtd(n: Any) -> Any:
+    fields = Fields(n)
+    for _ in range(4):
+        fields.step()
+    return fields.Ez, fields.t, float(cp.abs(fields.Ez).max())
+
+
+@program(sino=uniform(6, 16))
+def filtered_back_projection(sino: Any) -> Any:
+    n_angles, width = sino.shape
+    ramp = cp.abs(cp.fft.fftfreq(width)).reshape(1, -1)
+    filtered = cp.real(cp.fft.ifft(cp.fft.fft(sino, axis=1) * ramp, axis=1))
+    image = cp.zeros((width, width))
+    centre = width // 2
+    Y, X = cp.mgrid[:width, :width] - centre
+    for k in range(n_angles):
+        theta = np.pi * k / n_angles
+        t = X * np.cos(theta) + Y * np.sin(theta) + centre
+        lines = cp.interp(t.ravel(), cp.arange(width), filtered[k], left=0, right=0)
+        image += lines.reshape(width, width)
+    return image * np.pi / (2 * n_angles)
+
+
+@program(img=uniform(16, 14, low=0.1), psf=uniform(16, 14), n=3)
+def richardson_lucy(img: Any, psf: Any, n: Any) -> Any:
+    psf = psf / psf.sum()
+    otf = cp.fft.rfft2(cp.fft.ifftshift(psf))
+    found = cp.full_like(img, 0.5)
+    for _ in range(n):
+        blurred = cp.fft.irfft2(cp.fft.rfft2(found) * otf, s=img.shape)
+        ratio = img / cp.maximum(blurred, 1e-12)
+        found *= cp.fft.irfft2(cp.fft.rfft2(ratio) * cp.conj(otf), s=img.shape)
+    return found
+
+
+@program(X=normal(32, 5), y=whole(32, low=0, high=2), epochs=2)
+def svm(X: Any, y: Any, epochs: Any) -> Any:
+    cp.random.seed(0)
+    y = y * 2 - 1
+    w, b = cp.zeros(5), 0.0
+    for _ in range(epochs):
+        order = cp.random.permutation(len(X))
+        for start in range(0, len(X), 8):
+            batch = order[start : start + 8]
+            xb, yb = X[batch], y[batch]
+            misses = yb * (xb @ w + b) < 1
+            w = w - 0.1 * (0.01 * w - (yb * misses) @ xb / len(xb))
+            b = b + 0.1 * (yb * misses).mean()
+    return w, float((cp.sign(X @ w + b) == y).mean())
+
+
+@program(img=uniform(16, 16))
+def canny(img: Any) -> Any:
+    smooth = ndi.gaussian_filter(img, 1.0)
+    gx, gy = ndi.sobel(smooth, axis=1), ndi.sobel(smooth, axis=0)
+    mag, angle = cp.hypot(gx, gy), cp.rad2deg(cp.arctan2(gy, gx)) % 180
+    inner, a = mag[1:-1, 1:-1], angle[1:-1, 1:-1]
+    across, down = (a < 22.5) | (a >= 157.5), (a >= 67.5) & (a < 112.5)
+    one = cp.where(across, mag[1:-1, 2:], cp.where(down, mag[2:, 1:-1], mag[2:, :-2]))
+    other = cp.where(across, mag[1:-1, :-2], cp.where(down, mag[:-2, 1:-1], mag[:-2, 2:]))
+    thin = cp.zeros_like(mag)
+    thin[1:-1, 1:-1] = cp.where((inner >= one) & (inner >= other), inner, 0)
+    strong = thin >= thin.max() * 0.3
+    labels, _ = ndi.label(strong | (thin >= thin.max() * 0.1), structure=[[1, 1, 1]] * 3)
+    return cp.isin(labels, cp.unique(labels[strong])) & (labels > 0)

@@ -12,7 +12,9 @@ import pytest
 import ufuse
 from tests.support.cupy_host import Host
 from tests.support.restated import check_restated
-from ufuse.graph.typing.library import FILTERS, IMAGES
+from ufuse.graph.typing.library import FILTERS, IMAGES, RESAMPLING
+
+from .test_programs import why_different
 
 RNG = np.random.default_rng(71)
 IMAGE = RNG.uniform(0, 9, size=(9, 7))
@@ -44,6 +46,14 @@ CALLS: dict[str, Callable[..., Any]] = {
     "binary_opening":   lambda ndi, x, w: ndi.binary_opening(x > 3),
     "binary_closing":   lambda ndi, x, w: ndi.binary_closing(x > 3, w > 0.3),
 }
+RESAMPLED: dict[str, Callable[..., Any]] = {
+    "zoom":             lambda ndi, x, w: (ndi.zoom(x, 2, order=1), ndi.zoom(x * 2, (1.5, 0.5), order=0, mode="nearest"), ndi.zoom(x, [2, 1.0]) + 1),
+    "rotate":           lambda ndi, x, w: ndi.rotate(x, 30, reshape=False, order=1, mode="reflect") + 1,
+    "shift":            lambda ndi, x, w: (ndi.shift(x, (1, 2.5), order=1, cval=3.0), ndi.shift(x, 2, order=3)),
+    "affine_transform": lambda ndi, x, w: (ndi.affine_transform(x, w[:2, :2], offset=(1, 0.5), order=1), ndi.affine_transform(x, w[0, :2], output_shape=(4, x.shape[0]), order=0)),
+    "map_coordinates":  lambda ndi, x, w: ndi.map_coordinates(x, w[:2] * 5, order=1) * 2,
+    "label":            lambda ndi, x, w: (*ndi.label(x > 4), ndi.label(x > 6, [[1, 1, 1]] * 3)[0] * 2),
+}
 # fmt: on
 LEFT: dict[str, Callable[..., Any]] = {
     "an output that is given": lambda ndi, x, w: ndi.sobel(x, output=np.float32) * 2,
@@ -52,6 +62,15 @@ LEFT: dict[str, Callable[..., Any]] = {
     "a footprint beside a size": lambda ndi, x, w: ndi.median_filter(x, 3, w > 0.4) + 1,
     "a mode that is not known": lambda ndi, x, w: ndi.convolve(x, w, mode="round") + 1,
     "weights with another number of axes": lambda ndi, x, w: ndi.convolve(x, w[0]) + 1,
+    "an order that is warned of": lambda ndi, x, w: ndi.zoom(x, 2, order=None) + 1,
+    "a shape by the angle": lambda ndi, x, w: ndi.rotate(x, 30, order=1) + 1,
+    "an order that there is not": lambda ndi, x, w: ndi.shift(x, 2, order=6) + 1,
+    "a dtype that is asked for": lambda ndi, x, w: (
+        ndi.zoom(x, 2, np.float32, 1) + ndi.label(x, output=np.int64)[0]
+    ),
+    "nothing of it": lambda ndi, x, w: ndi.zoom(x, 0, order=1) * 2,
+    "a matrix of NumPy's": lambda ndi, x, w: ndi.affine_transform(x, np.eye(2), order=1),
+    "labels of complex numbers": lambda ndi, x, w: ndi.label(x * 1j),
     "complex weights": lambda ndi, x, w: ndi.convolve(x, w + 1j) * 2,
 }
 
@@ -80,6 +99,22 @@ def test_a_filter(host: Host, name: str) -> None:
     compiled = ufuse.compile(CALLS[name])
     for _ in range(3):
         compiled(*made(host, "f8"))
+    assert [one.reason for one in compiled.breaks] == []
+    assert compiled.stats.eager_calls == 0
+
+
+@pytest.mark.parametrize("name", RESAMPLED)
+def test_resampled_and_labelled(host: Host, name: str) -> None:
+    """In one graph, of images of other lengths too."""
+    assert set(RESAMPLED) == {*RESAMPLING, "label"}
+    for dtype in ("f8", "f4", "u1"):
+        check_restated(host, RESAMPLED[name], lambda kind=dtype: made(host, kind))  # type: ignore[misc]
+    compiled = ufuse.compile(RESAMPLED[name])
+    for length in (9, 9, 8, 8):
+        ndi, image, weights = made(host, "f8")
+        wanted = RESAMPLED[name](ndi, image[:length], weights)
+        found = compiled(ndi, image[:length], weights)
+        assert why_different(found, wanted) is None
     assert [one.reason for one in compiled.breaks] == []
     assert compiled.stats.eager_calls == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -387,3 +388,34 @@ def test_numbers_that_do_not_fit_raise_at_the_line_of_the_call(host: Host) -> No
             with pytest.raises(OverflowError, match="out of bounds") as raised:
                 compiled(x)
             assert "clipped" in [entry.name for entry in raised.traceback]
+
+
+def test_transforms_of_several_axes(host: Host) -> None:
+    """With lengths and axes, of real numbers and back, and those of `cupyx.scipy.fft`."""
+    cp = host.cupy
+    sf = import_module("cupyx.scipy.fft")
+    x = RNG.normal(size=(4, 6, 5))
+
+    def padded(x: Any) -> Any:
+        return (
+            cp.fft.fft2(x, s=(8, 4)) * 2,
+            cp.fft.ifftn(x, s=(3, 3, 2), norm="ortho"),
+            cp.fft.rfftn(x, axes=(0, 2)),
+            cp.fft.irfft2(cp.fft.rfft2(x), s=x.shape[1:]) + 1,
+            cp.fft.irfftn(cp.fft.rfft2(x)),
+        )
+
+    def scipys(x: Any) -> Any:
+        one = sf.rfft(x, 16, axis=1), sf.irfft(sf.rfft(x), norm="ortho"), sf.fft2(x, axes=(0, -1))
+        return (*one, sf.ifftn(x, (2, 2)), sf.irfftn(sf.rfftn(x)), sf.fft(x)[0] * 2)
+
+    for function in (padded, scipys):
+        for dtype in "fdi":
+            compiled = check_restated(
+                host, function, lambda kind=dtype: (cp.asarray(x.astype(kind)),)
+            )  # type: ignore[misc]
+            assert not compiled.breaks
+    compiled = check_restated(
+        host, lambda x: sf.fft(x, overwrite_x=True).sum() + 1, lambda: (cp.asarray(x + 0j),)
+    )
+    assert compiled.breaks

@@ -162,3 +162,60 @@ def test_reduction_kernels_that_are_left_to_cupy(host: Host) -> None:
     for _ in range(3):
         with pytest.raises(ValueError, match="zero-size array"):
             compiled(x[:0])
+
+
+def test_fused_functions(host: Host) -> None:
+    """What `cupy.fuse` makes is called as the kernel that CuPy made of it for such arguments: from the second call on."""
+    cp = host.cupy
+
+    @cp.fuse()  # type: ignore[untyped-decorator]
+    def rectified(x: Any, y: Any) -> Any:
+        return cp.where(x > y, x * 2 + y, cp.sqrt(cp.abs(x)) - y)
+
+    @cp.fuse(kernel_name="distance")  # type: ignore[untyped-decorator]
+    def distance(x: Any, y: Any) -> Any:
+        return cp.sum((x - y) * (x - y), axis=-1)
+
+    @cp.fuse()  # type: ignore[untyped-decorator]
+    def both(x: Any, scale: Any) -> Any:
+        return x * scale, x + scale
+
+    def program(x: Any, y: Any, scale: float) -> Any:
+        one, other = both(rectified(x * 2, y), scale)
+        return one + rectified(x, 2), other, distance(one, y) * 2, both(y, None or np.float32(2))
+
+    compiled = ufuse.compile(program)
+    for turn, dtype in enumerate("ffdd"):
+        given = cp.asarray(A.astype(dtype)), cp.asarray(A[0].astype(dtype)), turn + 0.5
+        assert why_different(compiled(*given), program(*given)) is None
+    before = len(compiled.breaks)
+    for _ in range(2):
+        assert why_different(compiled(*given), program(*given)) is None
+    rectified.clear_cache()  # what the function names may have changed since
+    assert why_different(compiled(*given), program(*given)) is None
+    assert len(compiled.breaks) == before
+    assert compiled.stats.hits >= 3
+
+
+def test_kernels_that_write_what_they_read(host: Host) -> None:
+    """Parameters that are not constant, casts, and fused functions that work in place: CuPy's own calls, in order."""
+    cp = host.cupy
+    twice = cp.ElementwiseKernel("_non_const T x", "T y", "x = x * 2; y = x + 1", "twice")
+    atomic = cp.ElementwiseKernel("raw T x, T y", "", "atomicAdd((T*)&x[0], y)", "into_first")
+
+    @cp.fuse()  # type: ignore[untyped-decorator]
+    def in_place(x: Any, y: Any) -> Any:
+        x += y
+        return x * 2
+
+    def program(x: Any, y: Any) -> Any:
+        before = x + 1
+        first = twice(x) + x
+        atomic(x, y)
+        return before, first, x * 2, in_place(x, y) + x
+
+    compiled = ufuse.compile(program)
+    for _ in range(4):
+        given = [(cp.arange(6.0), cp.ones(6)) for _ in range(2)]
+        assert why_different(compiled(*given[0]), program(*given[1])) is None
+        assert why_different(given[0], given[1]) is None

@@ -360,6 +360,48 @@ def test_memory_runs_out_no_earlier(host: Host, fewer: int, way: str) -> None:
     assert enough >= 2
 
 
+def test_memory_that_waiting_launches_use_is_not_given_away(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where memory runs short in the middle of a kernel's results: another thread could launch on the stream before."""
+    cp = host.cupy
+    host.device.check_margins()  # the launches of a GPU cannot be looked at
+    _launch.replay("always")
+
+    def program(x: Any) -> Any:
+        a = x * 2
+        c = (a[::-1] + 1)[::-1] * 3
+        d, e = c[::-1] + 5, c[::-1] * 7
+        return d[::-1] * e[::-1] + (d - e)[::-1]
+
+    compiled, pool, x = ufuse.compile(program), cp.cuda.MemoryPool(), cp.arange(1000.0)
+    wanted = program(x).get()
+    for _ in range(4):
+        compiled(x)
+    asked, failing, used = [0], [0], [0]
+
+    def allocate(size: int) -> Any:
+        asked[0] += 1
+        if asked[0] == failing[0]:
+            used[0] = pool.used_bytes()
+            raise cp.cuda.memory.OutOfMemoryError(size, 0, 0)
+        return pool.malloc(size)
+
+    start = type(host.driver).start
+
+    def started(*arguments: Any) -> None:
+        assert pool.used_bytes() >= used[0]
+        used[0] = 0
+        start(*arguments)
+
+    monkeypatch.setattr(type(host.driver), "start", started)
+    with cp.cuda.using_allocator(allocate):
+        assert compiled(x).get().tobytes() == wanted.tobytes()
+        for failing[0] in range(2, asked[0] + 1):
+            asked[0] = 0
+            assert compiled(x).get().tobytes() == wanted.tobytes()
+
+
 def test_memory_of_a_kernels_own_is_kept(host: Host) -> None:
     """A recorded kernel with temporaries and no results, behind which many slots are cleared; the sanitizer looks on."""
     host.device.check_margins()  # a GPU has no such kernel

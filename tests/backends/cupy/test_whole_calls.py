@@ -72,6 +72,7 @@ CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
                      lambda cp, x, v: cp.bincount(cp.arange(12), weights=v, minlength=20)),
     "unique":       (lambda cp, x, v: cp.unique(v) * 2, lambda cp, x, v: cp.unique(v, return_counts=True)),
     "histogram":    (lambda cp, x, v: cp.histogram(v, bins=4), lambda cp, x, v: cp.histogram(v, 3, range=(-2, 2))[0] * 2),
+    "histogram2d":  (lambda cp, x, v: (*cp.histogram2d(v, v * 2, bins=4), cp.histogram2d(v, v, [2, 3])[0] + 1),),
 }
 # fmt: on
 

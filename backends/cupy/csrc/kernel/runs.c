@@ -137,11 +137,22 @@ reserve(Run *run, int launches, int arguments, double bytes)
     return queue_reserve(run->queue, launches, arguments, 0);
 }
 
+/*
+ * Let results go where a run fails: behind the launches that wait, as their memory may be what
+ * these have let go. Other threads may launch on the same stream before them.
+ */
 static void
-drop(PyObject **results, int count)
+drop(Run *run, PyObject **results, int count)
 {
     for (int i = 0; i < count; i++) {
-        Py_CLEAR(results[i]);
+        PyObject *result = results[i];
+        results[i] = NULL;
+        if (result != NULL && run->queue != NULL && run->queue->launches > 0) {
+            queue_keep(run->queue, result);
+        }
+        else {
+            Py_XDECREF(result);
+        }
     }
 }
 
@@ -478,13 +489,13 @@ run_map(Kernel *self, PyObject *const *operands, Run *run, const bool *for_kerne
         results[i] = new_result(for_kernels[i], walk.ndim, walk.shape, self->dtype[i], run->device,
                                 &run->spare, &data);
         if (results[i] == NULL) {
-            drop(results, i);
+            drop(run, results, i);
             return -1;
         }
         cells[self->operands + i] = cell_of_word(data);
     }
     if (walk.elements > 0 && launch_map(self, &walk, rows, cells, run) < 0) {
-        drop(results, self->results);
+        drop(run, results, self->results);
         return -1;
     }
     return 0;
@@ -640,7 +651,7 @@ run_record(const Kernel *self, const Record *record, Cell *operands, Run *run,
         Py_XDECREF(memory);
     }
     if (status < 0) {
-        drop(results, record->results);
+        drop(run, results, record->results);
     }
     return status;
 }

@@ -1,0 +1,29 @@
+"""Work that a program hands to CUDA itself: launches of its `RawKernel`s, and waits for streams.
+
+A launch says nothing of what it reads and writes: its text may follow addresses that it was given earlier. Laws:
+1. What stands before a launch or a wait in the graph is done before it, and what stands behind it later. 2. A launch
+writes all arrays that are there but those that the graph made and never gave away. 3. It cannot be taken back, so it
+counts as a visible write.
+"""
+
+from __future__ import annotations
+
+from ufuse.graph import ops
+from ufuse.graph.node import Node
+from ufuse.graph.typing.device_draws import RANDOM
+
+LAUNCH = "cupy.launch."  # what the names of launches begin with; that of a kernel follows
+WAIT = "cupy.cuda.Stream.synchronize"
+STREAM = "cupy.Stream"  # what the first input of a wait is
+
+
+def is_fence(node: Node) -> bool:
+    """Whether nothing may change places with a node."""
+    return node.op is ops.CALL and str(node.attributes["function"]).startswith((LAUNCH, WAIT))
+
+
+def is_final(node: Node) -> bool:
+    """Whether what a node does cannot be taken back, though it need not write an array: it draws, launches or waits."""
+    if node.op is not ops.CALL:
+        return False
+    return str(node.attributes["function"]).startswith((RANDOM, LAUNCH, WAIT))
