@@ -390,6 +390,31 @@ class ListSlot:
 
 
 @record
+class KeysSlot:
+    """A dict or set of whole numbers that the nest is given: its keys lie in a temporary, as of one that it makes.
+
+    `container` is one of GIVEN_CONTAINERS. `keys` and `index` are the numbers of the arrays that `find` takes. What the
+    keys lead to are numbers of a `kind` of KINDS in the array `values`, behind an element that is none; -1: of a set.
+    If it `has_pairs` each key is a tuple of two ints, which fit 32 bits: the first one is the upper half. Where it is
+    written the program's container gets what is new, and what keys lead to now, in the order of the keys. Where there
+    is an `origin`, a list that the nest is given, new keys are items of that: the array `places` has their places, -1
+    of a new object, behind an element that is none.
+    """
+
+    name: str
+    container: str
+    keys: int
+    index: int
+    values: int = -1
+    kind: str = ""
+    is_numpy: bool = False
+    has_pairs: bool = False
+    is_written: bool = False
+    places: int = -1
+    origin: str = ""
+
+
+@record
 class RangeSlot:
     """An iterator of the outermost loop: the variables `name.next`, `name.step` and `name.left`.
 
@@ -461,10 +486,12 @@ class MemberSlot:
 
 
 Slot = (
-    ArraySlot | NumberSlot | ListSlot | RangeSlot | ResultSlot | GeneratorSlot | ObjectSlot | MemberSlot
+    ArraySlot | NumberSlot | ListSlot | KeysSlot | RangeSlot | ResultSlot | GeneratorSlot | ObjectSlot
+    | MemberSlot
 )  # fmt: skip
-# What a whole call gives of keys; of the last two the function that makes a value where a key is missing.
-CONTAINERS = ("set", "dict", "defaultdict.int", "defaultdict.float")
+# What a whole call gives of keys; of two the function that makes a value where a key is missing.
+CONTAINERS = ("set", "dict", "defaultdict.int", "defaultdict.float", "Counter")
+GIVEN_CONTAINERS = (*CONTAINERS, "frozenset")
 INDEX = np.dtype(np.int32)  # of the elements of an index to keys
 MOST_COLUMNS = 2  # beside keys; the second one is of int64
 OBJECTS = "objects"  # what the items of a list are
@@ -497,6 +524,11 @@ class Nest:
     def lists(self) -> tuple[ListSlot, ...]:
         """The lists that grow."""
         return tuple(slot for slot in self.slots if isinstance(slot, ListSlot))
+
+    @property
+    def keyed(self) -> tuple[KeysSlot, ...]:
+        """The dicts and sets that it is given."""
+        return tuple(slot for slot in self.slots if isinstance(slot, KeysSlot))
 
     @property
     def given(self) -> tuple[Slot, ...]:
@@ -668,6 +700,13 @@ def _described(slot: Slot) -> str:
             )
             read = ", read" if slot.is_read else ""
             return f"{name}: growing list of {of}, {', '.join(columns)}{read}"
+        case KeysSlot():
+            of = f"{'pairs' if slot.has_pairs else 'ints'} #{slot.keys} by #{slot.index}"
+            if slot.values >= 0:
+                of += f" to #{slot.values} {'numpy' if slot.is_numpy else 'python'} {slot.kind}"
+            if slot.origin:
+                of += f" from #{slot.places} of {name_text(slot.origin)}"
+            return f"{name}: {slot.container} of {of}{', written' if slot.is_written else ''}"
         case ResultSlot():
             whose = "numpy" if slot.is_numpy else "python"
             items = f" as {slot.container or 'list'} of {whose} {slot.items}" if slot.items else ""

@@ -21,11 +21,13 @@ from ufuse.backends.numpy.llvm.nest_reach import written_rows
 from ufuse.graph.nest import (
     ARRAYS,
     CONTAINERS,
+    GIVEN_CONTAINERS,
     KINDS,
     MARKS,
     OBJECTS,
     ArraySlot,
     GeneratorSlot,
+    KeysSlot,
     ListSlot,
     MemberSlot,
     Nest,
@@ -234,6 +236,15 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             own = len(nest.arrays)
             columns = tuple((one.array - own, one.kind, one.is_numpy) for one in slot.columns)
             return "grown", slot.has_tuples, slot.is_read, slot.axes, columns
+        case KeysSlot():
+            own = len(nest.arrays)
+            container = GIVEN_CONTAINERS.index(slot.container) + 1  # as C numbers them
+            values = slot.values - own if slot.values >= 0 else -1
+            whose = slot.kind, slot.is_numpy, slot.has_pairs, slot.is_written
+            places = slot.places - own if slot.origin else -1
+            origin = nest.place(ArraySlot, slot.origin) if slot.origin else -1
+            numbers = slot.keys - own, slot.index - own, values
+            return "keys", container, *numbers, *whose, places, origin
         case ResultSlot():
             return ("result", slot.kinds, *_items(slot, nest))
     return (slot.kind,)

@@ -27,6 +27,7 @@ from ufuse.frame_hook.nests import (
     functions,
     generators,
     grids,
+    made_dicts,
     seeding,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
@@ -82,13 +83,14 @@ UNROLLED_AT_MOST = 300  # instructions of a loop: to trace more takes longer tha
 LONG_TURN = 40  # instructions of a `while` loop: to trace them takes longer than to make a nest
 INNER_TURNS = 8  # that an inner loop is taken to have, before its iterator is known
 READ_AFTER = 3e-3  # seconds: reading takes about as long
-NEVER_USED = (list, set, str)  # as globals of nests
+NEVER_USED = (list, str)  # as globals of nests
 MOST_ARGUMENTS = 3  # of functions of numbers
 METHODS = frozenset(
     (
         "append",
         "pop",
         *fields.METHODS,
+        *made_dicts.METHODS,
         *characters.METHODS,
         *characters.CASES,
         *array_calls.METHODS,

@@ -11,6 +11,7 @@ from ufuse.frame_hook.nests import (
     elementwise,
     fields,
     gathers,
+    keyed,
     lists,
     made_deques,
     made_dicts,
@@ -193,6 +194,8 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
     if isinstance(container, MadeRows):
         made_rows.store(reader, container, key, item)
         return
+    if isinstance(container, Entries):
+        keyed.ask_for(container)
     if isinstance(container, NewDict | MadeDict):
         made_dicts.store(reader, container, key, item)
         return

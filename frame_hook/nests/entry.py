@@ -26,6 +26,8 @@ from ufuse.frame_hook.nests.either import WidenError
 from ufuse.frame_hook.nests.fields import FieldError
 from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Tries
+from ufuse.frame_hook.nests.identity import ListsError
+from ufuse.frame_hook.nests.keyed import KeyedError
 from ufuse.frame_hook.nests.leaving import Exit
 from ufuse.frame_hook.nests.made_lists import GrowError
 from ufuse.frame_hook.nests.object_lists import MemberError
@@ -188,10 +190,6 @@ def _read(
     )
 
 
-class ListsError(Exception):
-    """A call gives back a list that it makes: it is to be known whether its items are objects that others have."""
-
-
 def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
     """What reading a loop gives, with all that turns out on the way; `dynamic` are numbers that change."""
     tries = Tries(frozenset(), dynamic=frozenset(dynamic))
@@ -206,6 +204,8 @@ def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
             tries = replace(tries, members=tries.members | more.slots)
         except ListsError:
             tries = replace(tries, gives_lists=True)
+        except KeyedError as more:
+            tries = replace(tries, keyed=tries.keyed | {more.text})
         except GrowError as more:
             tries = replace(tries, grown=more.added(tries.grown))
         except WidenError as more:

@@ -21,6 +21,7 @@ from ufuse.frame_hook.nests import (
     conversions,
     either,
     keeping,
+    keyed,
     leaving,
     object_lists,
     tuples,
@@ -95,6 +96,8 @@ def entry(reader: Reader, container: Entries, key: Item) -> Item:
 def _chosen(reader: Reader, container: Entries, key: Item) -> Item:
     """What a dict has under a computed whole number, or a character: each of its keys is compared; a doubt without."""
     out, found = reader.out, container.found
+    if isinstance(key, Number | Items):
+        keyed.ask_for(container)
     if not 1 <= len(found) <= tuples.MOST_MEMBERS:
         raise NotNativeError("it looks up a computed key in a dict that is empty or large")
     place = out.constant(I64, -1)
@@ -113,12 +116,16 @@ def _chosen(reader: Reader, container: Entries, key: Item) -> Item:
 
 def contains(container: Entries, key: Item) -> bool:
     """`key in container`."""
+    if not isinstance(key, Known):
+        keyed.ask_for(container)
     return _found(container, key) is not None
 
 
 def called_method(reader: Reader, container: Entries, name: str, arguments: list[Item]) -> Item:
     """The result of a method of a dict."""
     entries = container.found
+    if name not in METHODS or (arguments and not isinstance(arguments[0], Known)):
+        keyed.ask_for(container)
     if name == "get" and 1 <= len(arguments) <= 2:
         found = _found(container, arguments[0])
         return taken(reader, found) if found is not None else [*arguments, Known(None)][1]

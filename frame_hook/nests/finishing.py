@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,9 +88,10 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
     arrays += reader.lists.columns()
     slots = _slots(reader, used, first)
     drawn = sorted(reader.drawn)
+    keyed = reader.outside.keyed.slots(arrays.index, partial(text_of, reader))
     iterators = reader.outermost.registers if reader.outermost is not None else ()
     once = {*reader.lists.grown, *reader.outside.lists}  # they must come but once
-    bound_registers = (*iterators, *(one for one in used if one not in once))
+    bound_registers = (*iterators, *(one for one in used if one not in once), *keyed)
     if reader.is_while and not bound_registers:
         raise NotNativeError("it uses no number and no array")
     own = [
@@ -98,9 +100,10 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         for each in reader.tuples.get(one, (reader.cells.get(one, one),))
     ]
     made = len(reader.made) + len(reader.made_members)
-    registers = [*own, *drawn, *beside, *bound_registers[:1] * made, *iterators]
+    registers = [*own, *drawn, *beside, *keyed, *bound_registers[:1] * made, *iterators]
     slots += (reader.outside.generators[one] for one in drawn)
     slots += (ObjectSlot(f"object{i}") for i in range(len(beside)))
+    slots += keyed.values()
     slots += (NumberSlot(*one, is_changed=True, is_given=False) for one in reader.made.items())
     slots += (
         object_lists.slot_of(reader.outside, *one, is_given=False)

@@ -41,6 +41,7 @@ class Tries:
     that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
     NumPy's numbers, whichever. `members`: slots of locals that it does not bind, which are items of lists of objects.
     `grown`: where it makes lists, dicts and sets that grow, with what they get. `gives_lists`: it gives some back.
+    `keyed`: dicts that are read as tables of computed keys, by the program's names for them.
     """
 
     widened: frozenset[str] | None = None
@@ -52,6 +53,7 @@ class Tries:
     members: frozenset[int] = frozenset()
     grown: frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf]]] = frozenset()
     gives_lists: bool = False
+    keyed: frozenset[str] = frozenset()
 
 
 NO_TRIES = Tries()

@@ -54,6 +54,10 @@ ARRAYS = Array, Part, Lazy
 OF_MATH = frozenset(one for one in vars(math).values() if callable(one))
 
 
+class ListsError(Exception):
+    """It is to be known whether items of a list or dict are objects that others have."""
+
+
 def is_one_object(item: Item) -> bool:
     """Whether all that are equal are one object."""
     if isinstance(item, Number):
@@ -190,9 +194,10 @@ def turned(reader: Reader, kind: TurnKind, item: Item, name: str) -> Item:
 
 
 def _is_array(reader: Reader, holder: Holder) -> bool:
-    """Whether it is an array, not a list, whose items are objects already."""
+    """Whether it is an array, not a list, whose items are objects already; of bytes there is one object of each."""
     if isinstance(holder, ArrayKind):
-        return holder.slot not in reader.outside.sequences
+        given = reader.outside.sequences.get(holder.slot)
+        return given is None or isinstance(given, bytes | bytearray)
     return reader.memory.item_kind(holder) is None
 
 

@@ -7,7 +7,7 @@ an element that is none, so that the place of a key that is not there, and one m
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,11 @@ import numpy as np
 
 from ufuse.frame_hook.code.instructions import Instruction
 from ufuse.frame_hook.nests import conversions, either, elementwise, identity, made_lists
+from ufuse.frame_hook.nests.keyed import FACTORIES, SEVERAL_TYPES
 from ufuse.frame_hook.nests.made_lists import GrowError
 from ufuse.frame_hook.nests.temporaries import holders_in, parts_in
 from ufuse.frame_hook.nests.values import (
     BOOL,
-    FLOAT,
     INT,
     NP_INT,
     Axis,
@@ -49,9 +49,7 @@ SOME = NewDict, MadeDict
 METHODS = frozenset(("get", "setdefault", "keys", "values", "items"))
 OF_SETS = frozenset(("add",))
 VIEWS = frozenset(("keys", "values", "items"))
-FACTORIES = {int: INT, float: FLOAT}
-MAKERS = (dict, set, defaultdict)
-SEVERAL_TYPES = "a dict or set gets keys, or values, of several types"
+MAKERS = (dict, set, defaultdict, Counter)
 LOADS = frozenset(("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"))
 TWO_LOADS = frozenset(("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"))
 # What an augmented assignment computes with; none of these changes anything.
@@ -62,14 +60,18 @@ QUIET = LOADS | TWO_LOADS | {"LOAD_CONST", "LOAD_SMALL_INT", "BINARY_SUBSCR", "B
 
 
 def begin(
-    reader: Reader, *, factory: NumberKind | None = None, is_set: bool = False
+    reader: Reader,
+    *,
+    factory: NumberKind | None = None,
+    is_set: bool = False,
+    counts: bool = False,
 ) -> NewDict | MadeDict:
     """A dict or set without entries."""
     site = f"{reader.frame.function.prefix}{reader.at.position}"
     grown = dict(reader.tries.grown).get(site)
     if grown is None:
         reader.has_unknown = True
-        return NewDict(site, factory, is_set)
+        return NewDict(site, factory, is_set, counts)
     (entry,) = grown
     assert isinstance(entry, EntryOf)
     keys = reader.memory.array(reader, entry.key.dtype, ((False, 0),), entry.key)
@@ -88,7 +90,7 @@ def begin(
         places = reader.memory.array(reader, np.dtype(np.int64), ((False, 0),))
         reader.out.alloc(reader.array(places), one)
         reader.out.store(reader.array(places), zero, zero)
-    return MadeDict(keys, index, values, places, entry, site, factory)
+    return MadeDict(keys, index, values, places, entry, site, factory, counts)
 
 
 def _zero(kind: NumberKind) -> bool | int | float:
@@ -113,10 +115,19 @@ def made(reader: Reader, function: Any, arguments: Sequence[Item]) -> NewDict | 
             return begin(reader, factory=factory)
     if function is dict and len(arguments) == 1 and reader.gives_back():
         (given,) = arguments
-        if isinstance(given, MadeDict) and given.values is not None:
-            return replace(given, factory=None)  # a copy, behind which nobody has the other one
+        if (
+            isinstance(given, MadeDict)
+            and given.values is not None
+            and not reader.outside.keyed.known(given)
+        ):
+            return replace(
+                given, factory=None, counts=False
+            )  # a copy, behind which nobody has the other one
     if arguments or function is defaultdict:
         raise NotNativeError(f"such a {function.__name__} is not compiled yet")
+    if function is Counter:
+        reader.outside.counts()
+        return begin(reader, factory=INT, counts=True)
     return begin(reader, is_set=function is set)
 
 
@@ -208,7 +219,7 @@ def element(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item | None
         place = _place(reader, owner, key)
         reader.out.doubt_if(_is_missing(reader, place))
         return _value_at(reader, owner, place)
-    if _is_stored_at_once(reader, owner):
+    if owner.counts or _is_stored_at_once(reader, owner):
         return get(reader, owner, key, Known(_zero(owner.factory)))
     if isinstance(owner, NewDict) or owner.entry.value != owner.factory:
         raise GrowError(owner.site, _entry(reader, key, owner.factory))
@@ -248,12 +259,18 @@ def _is_stored_at_once(reader: Reader, owner: NewDict | MadeDict) -> bool:
     for one in rows[at + 1 :]:
         if one.opname == "SWAP":
             return True
-        if one.opname not in QUIET or any(
-            isinstance(kind := reader.slots.get(slot), SOME) and kind.site == owner.site
-            for slot in _loaded(one)
-        ):
+        if one.opname not in QUIET or any(_is_in(reader, slot, owner) for slot in _loaded(one)):
             return False
     return False
+
+
+def _is_in(reader: Reader, slot: int, owner: NewDict | MadeDict) -> bool:
+    """Whether a local may be a dict."""
+    if slot in reader.slots:
+        kind = reader.slots[slot]
+        return isinstance(kind, SOME) and kind.site == owner.site
+    given = reader.outside.keyed.known(owner)
+    return given is not None and reader.state[slot] is given.value
 
 
 def _loaded(one: Instruction) -> tuple[int, ...]:
@@ -270,8 +287,11 @@ def _loaded(one: Instruction) -> tuple[int, ...]:
 def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """The place of a key, which gets one; a doubt where it is new, and a loop goes over the keys."""
     _check_key(reader, owner, key)
+    reader.outside.keyed.write(owner)
     if (entry := _entry(reader, key, owner.entry.value)).key != owner.entry.key:
         raise GrowError(owner.site, entry)
+    if entry.key.numpy and reader.outside.keyed.known(owner) is not None:
+        raise NotNativeError("it puts keys into a dict or set that are no ints of Python")
     one = _key(reader, key)
     origin = _origin(reader, owner, key)
     elementwise.settle(reader)
@@ -299,6 +319,8 @@ def _origin(reader: Reader, owner: MadeDict, key: Item) -> Value:
         if listed is not None and listed[1] == owner.entry.origin:
             return identity.place_in_list(reader, listed)
         reader.shared_lists.add(owner.keys)
+        if reader.outside.keyed.known(owner) is not None:
+            raise NotNativeError("it puts keys into a dict or set that something else has, too")
     return reader.out.constant(I64, -1)
 
 
@@ -436,6 +458,8 @@ def _container(item: MadeDict) -> str:
     """One of `graph.nest.CONTAINERS`."""
     if item.values is None:
         return "set"
+    if item.counts:
+        return "Counter"
     return "dict" if item.factory is None else f"defaultdict.{item.factory.kind}"
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import types
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import draws, object_lists, seeding, tables
+from ufuse.frame_hook.nests import draws, keyed, object_lists, seeding, tables
 from ufuse.frame_hook.nests.attributes import Attributes
 from ufuse.frame_hook.nests.values import (
     Array,
@@ -21,6 +23,8 @@ from ufuse.frame_hook.nests.values import (
     Item,
     Items,
     Known,
+    MadeDict,
+    NewDict,
     NotNativeError,
     NumberKind,
     Numbers,
@@ -52,6 +56,11 @@ from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.nest import GeneratorSlot
 from ufuse.graph.semantics.nest_generators import is_generator
 
+# What a Counter does where one is made, read and changed: `Counter` has two of them, `dict` the others.
+OF_COUNTERS = {
+    name: inspect.getattr_static(Counter, name)
+    for name in ("__init__", "__missing__", "__getitem__", "__setitem__", "__contains__", "get")
+}
 MOST_TUPLE_ITEMS = 1000  # each is guarded for itself
 
 
@@ -80,6 +89,7 @@ class Outside:
         self.owners: dict[int, int] = {}  # of columns: the registers of their lists
         self.stacks: dict[int, Sequence[np.ndarray]] = {}  # of columns of arrays: these
         self.attributes = Attributes()
+        self.keyed = keyed.GivenKeys()
 
     def name(self, called: symbols.Function | None, name: str) -> Item:
         """A global of the loop's function, or of one that is called in it."""
@@ -328,6 +338,25 @@ class Outside:
         self.generators.setdefault(source.register, GeneratorSlot(name, is_python))
         return Generator(source.register, type(value), source)
 
+    def _keyed(self, source: Source, value: Any) -> NewDict | MadeDict:
+        """A dict or set of whole numbers."""
+        item = self.keyed.item(source, value)
+        self.trace.guards.check("TYPE", source, type(value))
+        if type(value) is Counter:
+            self.counts()
+        return item
+
+    def counts(self) -> None:
+        """Counters do what they did when this was written.
+
+        Raises:
+            NotNativeError: the program has changed that.
+
+        """
+        for name, usual in OF_COUNTERS.items():
+            if guarded_lookup(self.trace, Counter, name) is not usual:
+                raise NotNativeError(f"it uses a Counter, whose {name} was replaced")
+
     def own_generator(self, place: str, new: Callable[[], Any]) -> Generator:
         """A generator that no one else has, for a place where the nest makes one."""
         if place not in self._own_generators:
@@ -396,6 +425,8 @@ class Outside:
             self.trace.guards.check("TYPE", symbol.source, type(symbol.value))
         if isinstance(symbol, Unread) and type(symbol.value) is np.ndarray:
             return Array(self.array(symbol.source, symbol.value))
+        if isinstance(symbol, Unread) and self.keyed.is_one(symbol):
+            return self._keyed(symbol.source, symbol.value)
         if isinstance(symbol, Unread) and type(symbol.value) is list:
             return self.list_of(symbol.source, symbol.value)
         if isinstance(symbol, Unread) and object_lists.is_of_objects(symbol.value):
@@ -414,6 +445,7 @@ class Outside:
             return Text(ArrayKind(symbol.source.register))
         if isinstance(symbol, Unread) and type(symbol.value) in (bytes, bytearray):
             return self.numbers(symbol.source, symbol.value)
+        value = symbol.value if isinstance(symbol, Unread) else None
         symbol = self.trace.look(symbol)
         if isinstance(symbol, Number):
             example = self.trace.number_examples.get(symbol.node)
@@ -423,13 +455,13 @@ class Outside:
             case Opaque(value=types.FunctionType()) | Constant(value=types.FunctionType()):
                 self._functions[id(symbol.value)] = symbol
                 return Known(symbol.value)
-            case Constant(value=value):
-                if isinstance(value, type) and symbol.source is not None:
-                    self.attributes.classes[id(value)] = Thing(symbol.source, value)
-                return Known(value)
+            case Constant(value=known):
+                if isinstance(known, type) and symbol.source is not None:
+                    self.attributes.classes[id(known)] = Thing(symbol.source, known)
+                return Known(known)
             case Dict(items=entries, source=Source() as source):
                 self.dicts.append(source.register)
-                return Entries(entries)
+                return Entries(entries, value, source.text)
             case Instance(source=Source() as source, content=None) | Opaque(source=source):
                 if isinstance(symbol, Instance):
                     self.attributes.instances[source.register] = symbol

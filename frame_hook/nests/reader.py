@@ -125,6 +125,7 @@ class Reader(Holders):
         self.turn_items: dict[int, tuple[Known, str]] = {}  # by identity; of which loops
         self.arrives = arrives if len(loop_positions(code, position)) <= MOST_TWICE else {}
         super().__init__(state, outside)
+        outside.keyed.begin(self.memory, tries)
         self.null = null
         self.own = Function(code, "")
         # From 3.12 on a comprehension has its own variables in the slots of cells of the same names.
@@ -350,6 +351,8 @@ class Reader(Holders):
             self._widen(position)
         if self.tries.gives_lists:
             self.stack[:] = [identity.moved(self, item) for item in self.stack]
+        if frame.caller is None and position == self.position:  # a chunk may end here, or begin
+            frame.unique, frame.listed = set(), {}
         function, live = frame.function, frame.function.live[position]
         always = self.changed if frame.caller is None else function.hidden
         kept = sorted(slot for slot in frame.slots if slot in live or slot in always or slot < 0)
@@ -544,6 +547,9 @@ class Reader(Holders):
             self.run(self.position)
             return
         iterating.begin_turn(self, Turning(ITERATOR, self.outermost.kind), left_name)
+        if self.tries.gives_lists and not isinstance(self.outermost.kind, Members):
+            item = self.stack.pop()
+            self.stack.append(identity.turned(self, self.outermost.kind, item, ITERATOR))
         self.turn()
 
     def turn(self) -> None:

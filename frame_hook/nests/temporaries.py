@@ -105,6 +105,11 @@ class Temporaries:
         held = {one.number for one in self._held(reader) if isinstance(one, TemporaryKind)}
         return TemporaryKind(_free(self._arrays, wanted, held))
 
+    def given(self, dtype: np.dtype, items: NumberKind | None) -> TemporaryKind:
+        """An array that no instruction makes, as it is filled before."""
+        self._arrays.append(_Array("", -1, len(self._arrays), dtype, ((False, 0),), items))
+        return TemporaryKind(len(self._arrays) - 1)
+
     def give_within(self, kind: TemporaryKind, example: np.ndarray) -> None:
         """An array is given back as NumPy gives it: as an example, which may be a view of another array."""
         base = example.base

@@ -295,9 +295,14 @@ class Thing:
 
 @individual
 class Entries:
-    """A dict from outside of the loop, whose keys are known, with what was found under each."""
+    """A dict from outside of the loop, whose keys are known, with what was found under each.
+
+    `value` and `text` are it, and the program's name for it.
+    """
 
     found: dict[Any, Symbol]
+    value: Any
+    text: str
 
 
 @record
@@ -553,20 +558,21 @@ class EntryOf:
 class NewDict:
     """A dict or set that the nest makes, in which nothing is; `site`: where it is made.
 
-    `factory`: what a missing key leads to, where it is a `defaultdict`.
+    `factory`: what a missing key leads to, where it is a `defaultdict`, or a `Counter` (`counts`), which gets none.
     """
 
     site: str
     factory: NumberKind | None = None
     is_set: bool = False
+    counts: bool = False
 
 
 @record
 class MadeDict:
     """A dict or set of whole numbers as keys that the nest makes, as temporaries; of a set there are no `values`.
 
-    `places`: which items of a list the keys are, where some are. `site` and `factory` are as of `NewDict`; see
-    `made_dicts.py`.
+    `places`: which items of a list the keys are, where some are. `site`, `factory` and `counts` are as of `NewDict`;
+    see `made_dicts.py`. One that the loop is given has its temporaries filled before, see `keyed.py`.
     """
 
     keys: TemporaryKind
@@ -576,6 +582,7 @@ class MadeDict:
     entry: EntryOf
     site: str
     factory: NumberKind | None
+    counts: bool = False
 
 
 @record

@@ -31,12 +31,13 @@ from ufuse.frame_hook.nests import (
     identity,
     idioms,
     keeping,
+    keyed,
     made_dicts,
     made_lists,
     views,
 )
 from ufuse.frame_hook.nests.choice import READ_AFTER, names_of
-from ufuse.frame_hook.nests.entry import ListsError, NestMaker, guarded, repeated
+from ufuse.frame_hook.nests.entry import NestMaker, guarded, repeated
 from ufuse.frame_hook.nests.finishing import Read, text_of
 from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.generators import COMPREHENSIONS
@@ -54,6 +55,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     MadeDict,
     MadeList,
+    NewDict,
     NotNativeError,
     Number,
     Part,
@@ -78,7 +80,7 @@ WAY = 2e-4  # seconds that the thread which makes it is then given
 CALLS_BETWEEN = 32  # at most, for each compiled one
 FEWEST_CALLS = 8  # until it is known how long they take, about
 ITEM = 5e-8  # seconds that an item takes in plain Python, at least
-MAKERS = frozenset(("dict", "set", "defaultdict", "deque"))
+MAKERS = frozenset(("dict", "set", "defaultdict", "deque", "Counter"))
 GROWING = frozenset(("append",)) | heaps.NAMES
 DISPLAYS = frozenset(("BUILD_MAP", "BUILD_SET", "BUILD_CONST_KEY_MAP"))
 LOOPS = frozenset(
@@ -149,6 +151,18 @@ def is_needed(function: types.FunctionType) -> bool:
     return is_one and can_be(code)
 
 
+def goes_over_keys(code: types.CodeType, state: tuple[Any, ...]) -> bool:
+    """Whether a function may go over a dict or set that it is given, as the loop of no nest does, and changes none."""
+    opnames = {one.opname for one in instructions.instructions(code)}
+    given = state[: code.co_argcount + code.co_kwonlyargcount]
+    return (
+        any(type(one) in keyed.KINDS for one in given)
+        and "FOR_ITER" in opnames
+        and "STORE_SUBSCR" not in opnames
+        and can_be(code)
+    )
+
+
 def can_be(code: types.CodeType) -> bool:
     """Whether a function does nothing that no nest can do, as far as its instructions tell."""
     return not code.co_flags & VARYING and names_of(code) is not None
@@ -167,7 +181,8 @@ def begin(
 
     One that needs such an entry gets it soon: at once, if it may run, and this call takes longer than to make it.
     """
-    record.needs_whole = record.waits_for_whole = is_needed(function)
+    is_one = is_needed(function) or goes_over_keys(function.__code__, state)
+    record.needs_whole = record.waits_for_whole = is_one
     if not record.needs_whole:
         return False
     ask_soon(cache)
@@ -548,12 +563,16 @@ class WholeReader(Reader):
                 if not item.site and "FOR_ITER" not in opnames:  # NumPy has made it as fast
                     raise NotNativeError("its calls take too little time")
                 if not self.tries.gives_lists:
-                    raise ListsError
+                    raise identity.ListsError
                 made_lists.settled(item)
                 return _place(item, leaves, f"list of {item.type}")
+            case NewDict() | MadeDict() if (given := self.outside.keyed.known(item)) is not None:
+                if given.source.register >= self._given:
+                    raise NotNativeError("it returns a dict or set that is none of its arguments")
+                return Given(given.source.register)
             case MadeDict():
                 if not self.tries.gives_lists:
-                    raise ListsError
+                    raise identity.ListsError
                 return _place(item, leaves, made_dicts.described(item))
         raise NotNativeError("it returns what is no number, array, list, dict or set of numbers")
 
@@ -679,6 +698,8 @@ def _guarded(
         for slot in read.nest.slots
     ):
         raise NotNativeError("it changes a list")
+    if any(one.is_written for one in read.nest.keyed):
+        raise NotNativeError("it changes a dict or set")
     if read.fields:
         raise NotNativeError("it sets an attribute")
     names = slot_names(code)

@@ -15,6 +15,7 @@ from ufuse.graph.nest import (
     F32,
     F64,
     FOLDS,
+    GIVEN_CONTAINERS,
     I1,
     I64,
     INDEX,
@@ -33,6 +34,7 @@ from ufuse.graph.nest import (
     ArraySlot,
     Block,
     Instruction,
+    KeysSlot,
     ListSlot,
     Map,
     MemberSlot,
@@ -61,6 +63,8 @@ LAWS = """
 10. What items of a list have as an attribute names a list of objects before it. Nothing of such a list is read but its
     length, and one whose items change is apart; fields of named tuples do not, unless they are arrays. An item in a
     variable is one of such a list. Marks are of an attribute before them that is arrays, which are written.
+11. A dict or set that is given has temporaries of one axis for its keys, their index, and what they lead to, which are
+    no others'.
 """
 TYPES = {*REALS, *INTEGERS, I1}
 WHOSE = ("python", "numpy")  # the numbers of a list may be
@@ -81,6 +85,9 @@ def check_nest(nest: Nest) -> None:
     for grown in nest.lists:
         if why := _why_not_list(nest, grown):
             raise GraphError(f"{grown.name}: {why}")
+    for keyed in nest.keyed:
+        if why := _why_not_keyed(nest, keyed):
+            raise GraphError(f"{keyed.name}: {why}")
     for array in nest.arrays:
         if why := _why_not_attribute(nest, array):
             raise GraphError(f"{array.name}: {why}")
@@ -306,6 +313,40 @@ def _why_not_list(nest: Nest, slot: ListSlot) -> str | None:
         return "numbers have one column (law 8)"
     is_whole = slot.has_tuples or slot.axes
     return "tuples and arrays are not read (law 8)" if is_whole and slot.is_read else None
+
+
+def _why_not_keyed(nest: Nest, slot: KeysSlot) -> str | None:
+    has_values = slot.values >= 0
+    wanted = {slot.keys: np.dtype(np.int64), slot.index: INDEX}
+    if has_values:
+        if slot.kind not in KINDS:
+            return f"{slot.kind} is no number (law 11)"
+        wanted[slot.values] = np.dtype(slot.kind)
+    if slot.origin:
+        wanted[slot.places] = np.dtype(np.int64)
+        if not any(one.name == slot.origin and one.items and one.ndim == 1 for one in nest.arrays):
+            return f"{slot.origin} is no list (law 11)"
+    if slot.container not in GIVEN_CONTAINERS or has_values is ("set" in slot.container):
+        return "it is no dict, and no set (law 11)"
+    own = range(len(nest.arrays), len(nest.numbered))
+    fits = len(wanted) == 2 + has_values + bool(slot.origin) and all(
+        number in own and (nest.numbered[number].dtype, nest.numbered[number].ndim) == (dtype, 1)
+        for number, dtype in wanted.items()
+    )
+    taken = [
+        number
+        for one in nest.keyed
+        for number in (one.keys, one.index, one.values, one.places)
+        if number >= 0
+    ]
+    taken += (one.array for each in nest.lists for one in each.columns)
+    if not fits or len({*taken}) != len(taken):
+        return "keys, their index and what they lead to are in temporaries of their own (law 11)"
+    return (
+        "a frozenset is not written (law 11)"
+        if slot.container == "frozenset" and slot.is_written
+        else None
+    )
 
 
 def _why_not_attribute(nest: Nest, slot: ArraySlot) -> str | None:

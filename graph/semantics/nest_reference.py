@@ -6,7 +6,7 @@ import ctypes
 import gc
 import math
 import operator
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -32,6 +32,7 @@ from ufuse.graph.nest import (
     ArraySlot,
     Block,
     Instruction,
+    KeysSlot,
     ListSlot,
     Map,
     MemberSlot,
@@ -47,6 +48,7 @@ from ufuse.graph.nest import (
 from ufuse.graph.semantics.nest_arithmetic import LIMIT, RULES, DoubtError, Number, called
 from ufuse.graph.semantics.nest_generators import drawn, generators_of, restore, state_of
 
+HALF, LOWER = 32, (1 << 32) - 1  # of two ints in one
 RANGE_ITERATOR = type(iter(range(0)))
 
 
@@ -120,13 +122,51 @@ def attribute_of(thing: Any, slot: ArraySlot) -> Any:
 
 
 def columns_of(nest: Nest, objects: Sequence[Any]) -> dict[int, np.ndarray]:
-    """What the columns of lists that grow begin with, by number."""
-    return {
+    """What the columns of lists that grow, and of dicts and sets, begin with, by number."""
+    found = {
         one.array: np.array(thing if slot.is_read else [], nest.numbered[one.array].dtype)
         for slot, thing in zip(nest.given, objects, strict=True)
         if isinstance(slot, ListSlot)
         for one in slot.columns
     }
+    for slot, thing in zip(nest.given, objects, strict=True):
+        if isinstance(slot, KeysSlot):
+            found[slot.keys] = np.array([_key_word(slot, one) for one in thing], np.int64)
+            if slot.values >= 0:
+                dtype = nest.numbered[slot.values].dtype
+                found[slot.values] = np.array([0, *thing.values()], dtype)
+            if slot.places >= 0:
+                found[slot.places] = np.zeros(len(thing) + 1, np.int64)
+    return found
+
+
+def _key_word(slot: KeysSlot, key: Any) -> int:
+    """A key as one number."""
+    if not slot.has_pairs:
+        return int(key)
+    first, second = key
+    return int(first) << HALF | (int(second) & LOWER)
+
+
+def _key_of(slot: KeysSlot, word: int) -> Any:
+    """The key that is a number."""
+    if not slot.has_pairs:
+        return word
+    lower = word & LOWER
+    return word >> HALF, lower - (LOWER + 1 if lower > LOWER >> 1 else 0)
+
+
+def _change_keys(
+    slot: KeysSlot, thing: Any, before: np.ndarray, arrays: Sequence[np.ndarray]
+) -> None:
+    """Put into a dict or set what it has got; `before` are the keys as they were."""
+    values = None if slot.values < 0 else arrays[slot.values][1:]
+    for place, word in enumerate(arrays[slot.keys].tolist()):
+        key = _key_of(slot, word)
+        if values is None:
+            thing.add(key)
+        elif place >= len(before) or thing[key] != values[place]:
+            thing[key] = _item(slot.kind, values[place], is_numpy=slot.is_numpy)
 
 
 def change_lists(
@@ -148,6 +188,8 @@ def change_lists(
                 thing.extend(_arrays_of(slot, *(arrays[one.array] for one in slot.columns)))
             else:
                 thing.extend(zip(*parts, strict=True) if slot.has_tuples else parts[0])
+        elif isinstance(slot, KeysSlot) and slot.is_written:
+            _change_keys(slot, thing, columns[slot.keys], arrays)
         elif isinstance(slot, ArraySlot) and slot.items == ARRAYS and slot.is_written:
             _change_arrays(slot, thing, arrays[nest.arrays.index(slot)], _marks(nest, slot, arrays))
         elif isinstance(slot, ArraySlot) and slot.items and slot.items != MARKS and slot.is_written:
@@ -414,6 +456,8 @@ def _contained(slot: ResultSlot, keys: list[Any], values: np.ndarray | None) -> 
     name, _, factory = slot.container.partition(".")
     made = {"int": int, "float": float}.get(factory)
     pairs = zip(keys, items, strict=True)
+    if name == "Counter":
+        return Counter(dict(pairs))
     return defaultdict(made, pairs) if name == "defaultdict" else dict(pairs)
 
 

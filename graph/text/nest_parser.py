@@ -13,6 +13,7 @@ import numpy as np
 from ufuse.graph.nest import (
     ARRAYS,
     CONTAINERS,
+    GIVEN_CONTAINERS,
     KINDS,
     MARKS,
     OBJECTS,
@@ -24,6 +25,7 @@ from ufuse.graph.nest import (
     End,
     GeneratorSlot,
     Instruction,
+    KeysSlot,
     ListSlot,
     Map,
     MemberSlot,
@@ -62,6 +64,10 @@ NEW_ARRAYS = re.compile(rf"new arrays(, apart)?, ({NAME}) of ({NAME})$")
 MEMBER = re.compile(rf"an item of ({NAME})(, made)?$")
 GROWING = re.compile(
     r"growing list of (numbers|tuples|(\d+)-d arrays)((?:, #\d+ (?:python|numpy) \w+)+)(, read)?$"
+)
+KEYED = re.compile(
+    rf"({'|'.join(map(re.escape, GIVEN_CONTAINERS))}) of (ints|pairs) #(\d+) by #(\d+)"
+    rf"(?: to #(\d+) (python|numpy) ({'|'.join(KINDS)}))?(?: from #(\d+) of ({NAME}))?(, written)?$"
 )
 COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
 GENERATOR = re.compile(r"a generator of (NumPy|Python)'s random numbers")
@@ -151,6 +157,12 @@ def _slot(text: str) -> Slot:
         of, rank, columns, read = growing.groups()
         given = tuple(_columns(columns))
         return ListSlot(name, given, of == "tuples", bool(read), int(rank or 0))
+    if (keyed := KEYED.fullmatch(what)) is not None:
+        container, of, keys, index, values, whose, kind, places, origin, written = keyed.groups()
+        return KeysSlot(
+            name, container, int(keys), int(index), int(values or -1), kind or "", whose == "numpy", of == "pairs",
+            bool(written), int(places or -1), _name(origin or ""),
+        )  # fmt: skip
     kind, _, rest = what.partition(", ")
     if rest == "given back":
         return _result(name, kind)

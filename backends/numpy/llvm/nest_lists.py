@@ -106,6 +106,10 @@ def give_back_lengths(body: Body) -> None:
 def _given_back(nest: Nest) -> list[int]:
     """The temporaries that C makes items of lists of."""
     columns = [one.array for slot in nest.lists for one in slot.columns]
+    written = (one for one in nest.keyed if one.is_written)
+    columns += (
+        number for one in written for number in (one.keys, one.values, one.places) if number >= 0
+    )
     if not any(isinstance(slot, ResultSlot) and slot.items for slot in nest.slots):
         return columns
     instructions = (one for block in nest.blocks for one in block.instructions)

@@ -111,15 +111,15 @@ def emit_power(body: Body, one: Instruction) -> str:
 
 
 def _is_between(body: Body, word: str, most: int) -> str:
-    """Whether the bits of a positive double are those of one whose logarithm has either sign and is less than `most`."""
+    """Whether bits of a positive double are of one whose logarithm has either sign and is less than `most`."""
     reach = most * ONE
     return body.add(f"icmp ult i64 {body.add(f'sub i64 {word}, {BIAS - reach}')}, {2 * reach}")
 
 
 def _is_far(doubled: Doubled, one: Twice) -> str:
-    """Whether what a usual number was rounded by is less than half a unit for sure: a little more does not change it."""
+    """Whether a usual number was rounded by less than half a unit for sure: a little more does not change it."""
     more = doubled.fma(one.rest, literal(MARGIN, F64), one.number)
-    return doubled.body.add(f"fcmp ueq double {more}, {one.number}")
+    return doubled.body.compare("ueq", more, one.number)
 
 
 def _cubed(doubled: Doubled, x: str) -> Twice:

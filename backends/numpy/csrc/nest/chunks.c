@@ -35,6 +35,8 @@ enum { ALLOCATIONS_COLLECT = PY_VERSION_HEX < 0x030C0000 };
 
 enum { MOST_CLEAN = 16 }; /* calls without odd turns: they are not expected any more */
 
+static const double KEY = 20; /* to read a dict's entry, or to look at it in a commit, about */
+
 enum { TIMED_EVERY = 16 }; /* short calls */
 
 enum { MOST_LONG_CALLS = 4 }; /* more than short ones */
@@ -132,7 +134,7 @@ run_alone(Call *call, int64_t turns)
     Register *left = &call->cells[nest->cells - 1];
     memcpy(call->cells, call->reached, sizeof(Register) * (size_t)nest->cells);
     left->whole = turns;
-    lists_undo(nest);
+    lists_undo(nest, call->objects);
     watch.began = 0;
     status_clear();
     RunningNest entered = {.nest = nest->shares == NULL ? NULL : call->nest, .mask = call->mask};
@@ -397,6 +399,8 @@ run_chunks(Call *call)
     Nest *nest = call->nest;
     double begin = now_ns();
     double saving = (double)(call->saved.bytes - call->saved.rowed + call->saved.spared) * BYTE;
+    double reading = (double)keys_held(nest) * KEY; /* for each call anew, and to commit */
+    saving += nest->entered > 0 ? reading : 0;
     double time = FIRST;
     while (turns_left(nest, call->reached) > 0) {
         time = time < SAVINGS * saving ? SAVINGS * saving : time;
@@ -420,7 +424,8 @@ run_chunks(Call *call)
         }
         learn_whole(nest, end - start);
         nest->native_ns += end - start;
-        time = improved_budget(nest) - (end - begin);
+        time = improved_budget(nest);
+        time = (time < SAVINGS * reading ? SAVINGS * reading : time) - (end - begin);
         if (time < FIRST || call->exit > 0 ||
             (more &&
              saving_is_too_long(nest, call->saved.bytes, turns_left(nest, call->reached)))) {
@@ -523,7 +528,7 @@ size_of(const Nest *nest, const int64_t *words, const Register *cells)
         }
         cells += slot->cells;
     }
-    return size;
+    return size + (double)keys_held(nest);
 }
 
 /* Whether some of the objects are NumPy's: then turns clear the flags that were set before. */

@@ -1,23 +1,18 @@
 /*
- * Tables of whole numbers as keys: dicts and sets that a nest makes. The keys lie one behind
- * another, in the order in which they came, and what they lead to in a column beside them. An index
- * says where a key lies: open addressing, each place the number of a key and one more, or zero. It
- * is brought up to date when it is asked, as other code takes all keys away.
+ * Tables of whole numbers as keys: dicts and sets that a nest makes, or is given (given_keys.c).
+ * The keys lie one behind another, in the order in which they came, and what they lead to in a
+ * column beside them. An index says where a key lies: open addressing, each place the number of a
+ * key and one more, or zero. It is brought up to date when it is asked, as other code takes all
+ * keys away.
  */
-#include "nest/item_objects.h"
+#include "nest/keys.h"
 
 /* CPython's own, which no public header has in every version. */
 PyAPI_FUNC(PyObject *) _PyDict_NewPresized(Py_ssize_t count);
 
-/* Words of an index: how many keys are in it, and the bits of how many places it has; 0: none. */
-enum { INDEXED, BITS };
-
 enum { FEWEST_BITS = 4, MOST_BITS = 31 };
 
-/* What a whole call gives; `CONTAINERS` of graph/nest.py are in this order. */
-enum { A_SET = 1, A_DICT, OF_INTS, OF_FLOATS };
-
-static PyObject *defaultdict;
+PyTypeObject *keys_defaultdict, *keys_counter;
 
 /* Where the search for a key begins. */
 static inline uint64_t
@@ -120,16 +115,16 @@ nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, NestMemory *
     return count;
 }
 
-/* Whether a whole call can give what a slot says of keys. */
+/* Whether a nest can be given, or a whole call can give, what a slot says of keys. */
 bool
 keys_fit(const Nest *nest, const NestSlot *slot)
 {
     const NestSlot *list = slot->origin < 0 ? NULL : &nest->slot[slot->origin];
-    bool known = slot->container >= A_SET && slot->container <= OF_FLOATS &&
+    bool is_fixed = slot->container == A_FROZENSET && (slot->kind != SLOT_KEYS || slot->entered);
+    bool known = slot->container >= A_SET && slot->container <= A_FROZENSET && !is_fixed &&
                  slot->origin < slot - nest->slot &&
                  (list == NULL || (list->listed && list->axes == 1 && !list->objects));
-    return known && slot->item == SLOT_INT &&
-           (slot->value == SLOT_ARRAY) == (slot->container == A_SET);
+    return known && slot->item == SLOT_INT && (slot->value == SLOT_ARRAY) == is_set(slot);
 }
 
 /* An empty container for so many keys: a new object, or NULL with an exception. A dict has room for
@@ -138,6 +133,12 @@ keys_fit(const Nest *nest, const NestSlot *slot)
 static PyObject *
 empty(int container, int64_t count)
 {
+    if (container == A_COUNTER) { /* a dict of a subclass, whose own methods are not called */
+        PyObject *nothing = PyTuple_New(0);
+        PyObject *made = nothing == NULL ? NULL : keys_counter->tp_new(keys_counter, nothing, NULL);
+        Py_XDECREF(nothing);
+        return made;
+    }
     int64_t places = (3 * count + 1) / 2;
     bool is_power = (places & (places - 1)) == 0;
     return container == A_SET ? PySet_New(NULL)
@@ -149,11 +150,11 @@ empty(int container, int64_t count)
 static PyObject *
 with_factory(int container, PyObject *dict)
 {
-    if (dict == NULL || container <= A_DICT) {
+    if (dict == NULL || container <= A_DICT || container == A_COUNTER) {
         return dict;
     }
     PyObject *factory = (PyObject *)(container == OF_INTS ? &PyLong_Type : &PyFloat_Type);
-    PyObject *found = PyObject_CallOneArg(defaultdict, factory);
+    PyObject *found = PyObject_CallOneArg((PyObject *)keys_defaultdict, factory);
     if (found != NULL && PyDict_Update(found, dict) < 0) {
         Py_CLEAR(found);
     }
@@ -177,8 +178,8 @@ put(const Nest *nest, const NestSlot *slot, PyObject *container, PyObject *key, 
 }
 
 /* Whether there is a temporary of a kind of numbers that holds what it says, and enough. */
-static bool
-holds(const Nest *nest, int64_t temporary, SlotKind kind, int64_t least)
+bool
+keys_hold(const Nest *nest, int64_t temporary, SlotKind kind, int64_t least)
 {
     if (temporary < 0 || temporary >= nest->temporaries ||
         nest->temporary[temporary].type != item_number(kind, true)->type) {
@@ -199,8 +200,7 @@ key_at(const NestSlot *slot, const NestMemory *keys, const NestMemory *places, P
     if (at < 0) {
         return number_in(slot->item, slot->numpy, NPY_LONG, keys->data, place);
     }
-    bool known = at < PySequence_Fast_GET_SIZE(list);
-    return known ? Py_NewRef(PySequence_Fast_GET_ITEM(list, at)) : NULL;
+    return item_of(list, at);
 }
 
 /*
@@ -212,16 +212,16 @@ key_at(const NestSlot *slot, const NestMemory *keys, const NestMemory *places, P
 PyObject *
 keys_given(const Nest *nest, const NestSlot *slot, PyObject *const *objects, const Register *cells)
 {
-    bool is_set = slot->container == A_SET, has_places = slot->origin >= 0;
+    bool has_values = !is_set(slot), has_places = slot->origin >= 0;
     int64_t keys = cells[0].whole - nest->arrays;
-    int64_t values = is_set ? 0 : cells[1].whole - nest->arrays;
-    int64_t places = has_places ? cells[2 - is_set].whole - nest->arrays : 0;
-    if (!holds(nest, keys, SLOT_INT, 0)) {
+    int64_t values = has_values ? cells[1].whole - nest->arrays : 0;
+    int64_t places = has_places ? cells[1 + has_values].whole - nest->arrays : 0;
+    if (!keys_hold(nest, keys, SLOT_INT, 0)) {
         return NULL;
     }
     int64_t count = nest->memory[keys].length[0];
-    if ((!is_set && !holds(nest, values, slot->value, count + 1)) ||
-        (has_places && !holds(nest, places, SLOT_INT, count + 1))) {
+    if ((has_values && !keys_hold(nest, values, slot->value, count + 1)) ||
+        (has_places && !keys_hold(nest, places, SLOT_INT, count + 1))) {
         return NULL;
     }
     int collects = PyGC_Disable();
@@ -241,14 +241,21 @@ keys_given(const Nest *nest, const NestSlot *slot, PyObject *const *objects, con
     return found;
 }
 
+/* A type of a module: a new reference, or NULL with an exception. */
+static PyTypeObject *
+type_of(const char *module, const char *name)
+{
+    PyObject *found = PyImport_ImportModule(module);
+    PyObject *type = found == NULL ? NULL : PyObject_GetAttrString(found, name);
+    Py_XDECREF(found);
+    return (PyTypeObject *)type;
+}
+
 /* Returns 0, or -1 with an exception. */
 int
 keys_begin(void)
 {
-    PyObject *collections = PyImport_ImportModule("_collections");
-    if (collections != NULL) {
-        defaultdict = PyObject_GetAttrString(collections, "defaultdict");
-        Py_DECREF(collections);
-    }
-    return defaultdict == NULL ? -1 : 0;
+    keys_defaultdict = type_of("_collections", "defaultdict");
+    keys_counter = keys_defaultdict == NULL ? NULL : type_of("collections", "Counter");
+    return keys_counter == NULL ? -1 : 0;
 }

@@ -76,13 +76,14 @@ lists_begin(Nest *nest, PyObject *const *objects, int64_t left)
             return false;
         }
     }
-    return true;
+    return keys_begin_call(nest, objects, left);
 }
 
-/* Forget what was appended and is not committed. */
+/* Forget what was appended, or put into dicts and sets, and is not committed. */
 void
-lists_undo(const Nest *nest)
+lists_undo(const Nest *nest, PyObject *const *objects)
 {
+    keys_undo(nest, objects);
     for (int i = 0; nest->changing > 0 && i < nest->slots; i++) {
         const NestSlot *slot = &nest->slot[i];
         for (int k = 0; k < slot->columns; k++) {
@@ -410,9 +411,19 @@ lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved)
     }
     Made made = {0};
     int collects = PyGC_Disable();
-    bool done = make_objects(nest, objects, saved, &made) && append_all(nest, objects);
+    PyObject *entries = NULL;
+    bool done = make_objects(nest, objects, saved, &made);
+    if (done && nest->entered > 0) {
+        entries = keys_made(nest, objects);
+        done = entries != NULL && keys_put(nest, objects, entries);
+    }
+    if (done && !append_all(nest, objects)) {
+        done = false;
+        keys_take_back(nest, objects, entries);
+    }
     if (done) {
         store_all(nest, objects, saved, &made);
+        keys_replace(nest, objects, entries);
         note_committed(nest, objects);
     }
     else {
@@ -422,6 +433,7 @@ lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved)
         }
     }
     PyMem_Free(made.object);
+    Py_XDECREF(entries);
     if (collects) {
         PyGC_Enable();
     }

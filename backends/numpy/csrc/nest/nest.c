@@ -370,6 +370,31 @@ read_result(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
+/* ("keys", which container of keys.c, numbers of the temporaries of keys, their index and what they
+ * lead to, which is -1 of a set, what that is, whether NumPy's, whether keys are pairs, whether the
+ * nest changes it, the temporary of places, and the slot of the list that keys are from, or -1). */
+static int
+read_keys(Nest *self, NestSlot *slot, PyObject *given)
+{
+    PyObject *name, *value;
+    int numpy, pairs, written;
+    if (!PyArg_ParseTuple(given, "UiiiiUpppii", &name, &slot->container, &slot->memory,
+                          &slot->index, &slot->values, &value, &numpy, &pairs, &written,
+                          &slot->places, &slot->origin)) {
+        return -1;
+    }
+    slot->kind = SLOT_KEYS;
+    slot->item = SLOT_INT;
+    slot->value = kind_named(value);
+    slot->numpy_value = numpy;
+    slot->pairs = pairs;
+    slot->entered = written;
+    self->keyed++;
+    self->entered += written;
+    self->changing += written;
+    return 0;
+}
+
 /* The name of a kind of number, whether it is changed, and given; ("range",), and other iterators.
  */
 static int
@@ -390,8 +415,9 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
                                         "grown",
                                         "generator",
                                         "member",
-                                        "object"};
-    static_assert(Py_ARRAY_LENGTH(kinds) == SLOT_OBJECT + 1, "a name for each kind");
+                                        "object",
+                                        "keys"};
+    static_assert(Py_ARRAY_LENGTH(kinds) == SLOT_KEYS + 1, "a name for each kind");
     PyObject *name =
         PyTuple_Check(given) && PyTuple_GET_SIZE(given) > 0 ? PyTuple_GET_ITEM(given, 0) : NULL;
     int kind = 0, kind_count = Py_ARRAY_LENGTH(kinds);
@@ -449,6 +475,9 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
         self->outputs++;
         return 0;
     }
+    if (known && kind == SLOT_KEYS) {
+        return read_keys(self, slot, given);
+    }
     if (known && kind == SLOT_OBJECT && PyTuple_GET_SIZE(given) == 1) {
         self->apart++;
         return 0;
@@ -481,7 +510,7 @@ cells_of(const NestSlot *slot)
     if (slot->kind == SLOT_ARRAY) {
         return slot->rebound + slot->viewed * 2 * MOST_LENGTHS;
     }
-    if (slot->kind == SLOT_GROWN || slot->kind == SLOT_GENERATOR || slot->kind == SLOT_OBJECT) {
+    if (slot->kind == SLOT_GROWN || slot->kind == SLOT_GENERATOR || slot->kind >= SLOT_OBJECT) {
         return 0;
     }
     if (slot->kind == SLOT_RESULT) {
@@ -592,23 +621,42 @@ read_temporaries(Nest *self, PyObject *given, int scratches)
     self->temporaries = (int)count;
     self->memories = (int)count + scratches + self->lists;
     for (int i = 0; i < self->slots; i++) {
-        self->slot[i].memory += (int)count + scratches;
+        self->slot[i].memory += self->slot[i].kind == SLOT_KEYS ? 0 : (int)count + scratches;
     }
     return 0;
 }
 
-/* Whether the columns of all lists are temporaries that fit. 0, or -1 with an exception. */
+/* Whether there is a temporary of one axis of so large elements. */
+static bool
+is_column(const Nest *self, int temporary, int itemsize)
+{
+    return temporary >= 0 && temporary < self->temporaries &&
+           self->temporary[temporary].axes == 1 && self->temporary[temporary].itemsize == itemsize;
+}
+
+/* Whether the columns of all lists, and those of dicts and sets, are temporaries that fit. 0, or -1
+ * with an exception. */
 static int
 check_columns(const Nest *self)
 {
     for (int i = 0; i < self->slots; i++) {
         const NestSlot *slot = &self->slot[i];
+        if (slot->kind == SLOT_KEYS &&
+            (!keys_fit(self, slot) || !is_column(self, slot->memory, sizeof(int64_t)) ||
+             !is_column(self, slot->index, sizeof(int32_t)) ||
+             (slot->values >= 0) != (slot->value != SLOT_ARRAY) ||
+             (slot->places >= 0) != (slot->origin >= 0) ||
+             (slot->places >= 0 && !is_column(self, slot->places, sizeof(int64_t))) ||
+             (slot->values >= 0 &&
+              !is_column(self, slot->values,
+                         number_bytes(item_number(slot->value, true)->type))))) {
+            PyErr_Format(PyExc_ValueError, "no dict or set of a nest: slot %d", i);
+            return -1;
+        }
         for (int k = 0; k < slot->columns; k++) {
             const NestColumn *column = &slot->column[k];
-            if (column->memory < 0 || column->memory >= self->temporaries ||
-                self->temporary[column->memory].axes != 1 ||
-                self->temporary[column->memory].itemsize !=
-                    number_bytes(item_number(column->item, true)->type)) {
+            if (!is_column(self, column->memory,
+                           number_bytes(item_number(column->item, true)->type))) {
                 PyErr_Format(PyExc_ValueError, "no column of a list: temporary %d", column->memory);
                 return -1;
             }
@@ -685,8 +733,8 @@ static int
 read_parts(Nest *self, PyObject *given)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(given);
-    if (count != self->written || self->changing > 0 || self->rebound > 0 || self->exits > 0 ||
-        self->generators > 0 || self->range < 0 || self->given < self->slots) {
+    if (count != self->written || self->changing > 0 || self->keyed > 0 || self->rebound > 0 ||
+        self->exits > 0 || self->generators > 0 || self->range < 0 || self->given < self->slots) {
         PyErr_Format(PyExc_ValueError, "turns of such a nest are not independent: %R", given);
         return -1;
     }

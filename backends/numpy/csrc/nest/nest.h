@@ -71,7 +71,8 @@ typedef enum {
     SLOT_GROWN,     /* a list that grows */
     SLOT_GENERATOR, /* of random numbers */
     SLOT_MEMBER,    /* an item of a list of objects: its index */
-    SLOT_OBJECT     /* an object that is no item of a list of objects: law 2 of members.c */
+    SLOT_OBJECT,    /* an object that is no item of a list of objects: law 2 of members.c */
+    SLOT_KEYS       /* a dict or set of whole numbers */
 } SlotKind;
 
 /* Numbers of a list that grows: in which temporary, and what they all are. */
@@ -102,7 +103,12 @@ typedef struct {
     int container;  /* of such: what is made of these elements as keys, as keys.c has it */
     SlotKind value; /* what keys lead to, with `numpy_value`; SLOT_ARRAY: nothing */
     bool numpy_value;
-    int origin;       /* the slot of a list of which keys are items; -1: none are */
+    int origin; /* the slot of a list of which keys are items; -1: none are */
+    int index,
+        values;       /* of SLOT_KEYS: temporaries, as `memory` is for its keys; values -1: a set */
+    bool pairs;       /* of these: keys are tuples of two ints */
+    int places;       /* of these: a temporary, of which items of `origin` keys are; -1: of none */
+    bool entered;     /* of these: the nest changes them */
     Py_ssize_t width; /* of such a list of plain tuples: how many items each has, else 0 */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
     PyObject
@@ -136,7 +142,7 @@ typedef struct {
 
 /* Memory of a nest's own: of a temporary, with its lengths, or scratch. Of the column of a list
  * that grows the second length is how many elements the list has; of a table the lengths are its
- * own. */
+ * own; of a dict's or set's keys the second length is how many of them it has. */
 typedef struct {
     char *data;
     int64_t capacity; /* bytes */
@@ -200,6 +206,7 @@ typedef struct {
     int slots, arrays, words, cells, written, rebound, outputs;
     int temporaries, memories; /* memories: with scratch, and numbers of lists */
     int lists, changing;       /* lists whose numbers are read; those that the nest changes */
+    int keyed, entered;        /* dicts and sets; those of them that the nest changes */
     int tables;                /* of the former, those that are lists of lists */
     int apart;                 /* lists that are apart, and SLOT_OBJECTs; 0: law 2 says nothing */
     int generators;
@@ -390,7 +397,7 @@ bool stacked_are_apart(const Nest *nest, PyObject *const *objects);
 
 /* lists.c */
 bool lists_begin(Nest *nest, PyObject *const *objects, int64_t left);
-void lists_undo(const Nest *nest);
+void lists_undo(const Nest *nest, PyObject *const *objects);
 PyObject *list_given(const Nest *nest, const NestSlot *slot, int64_t number);
 bool lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved);
 
@@ -423,6 +430,15 @@ int64_t nest_enter(NestMemory *keys, NestMemory *index, NestMemory *column, Nest
 bool keys_fit(const Nest *nest, const NestSlot *slot);
 PyObject *keys_given(const Nest *nest, const NestSlot *slot, PyObject *const *objects,
                      const Register *cells);
+
+/* given_keys.c */
+int64_t keys_held(const Nest *nest);
+bool keys_begin_call(Nest *nest, PyObject *const *objects, int64_t left);
+void keys_undo(const Nest *nest, PyObject *const *objects);
+PyObject *keys_made(const Nest *nest, PyObject *const *objects);
+bool keys_put(const Nest *nest, PyObject *const *objects, PyObject *made);
+void keys_take_back(const Nest *nest, PyObject *const *objects, PyObject *made);
+void keys_replace(const Nest *nest, PyObject *const *objects, PyObject *made);
 
 /* numpy_loops.c */
 int nest_loop_over(const Loop *loop, char **data, const npy_intp *lengths, const npy_intp *steps);

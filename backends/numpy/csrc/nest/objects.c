@@ -271,7 +271,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
             }
             arrays++;
         }
-        else if (slot->kind == SLOT_GENERATOR || slot->kind == SLOT_OBJECT) {
+        else if (slot->kind == SLOT_GENERATOR || slot->kind >= SLOT_OBJECT) {
             continue;
         }
         else if (slot->kind < SLOT_ARRAY) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,7 @@ CONTAINERS = {
     "set of python int": lambda pairs: set(list(pairs)),  # noqa: C414  (of a dict it is made larger at once)
     "dict of numpy int to python int": dict,
     "defaultdict.int of python int to numpy int": lambda pairs: defaultdict(int, pairs),
+    "Counter of python int to python int": Counter,
 }
 
 
@@ -168,7 +169,8 @@ def test_tables_are_checked(wrong: str, right: str) -> None:
         ("int", False, 1, "int", False),
         ("int", False, 2, "", False),
         ("float", False, 1, "", False),
-        ("int", False, 5, "int", False),
+        ("int", False, 6, "", False),
+        ("int", False, 7, "int", False),
         ("int", False, -1, "int", False),
     ],
 )
