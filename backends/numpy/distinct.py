@@ -86,7 +86,7 @@ def _is_the_same(dtype: np.dtype) -> bool:
             ("return_counts",),
             ("return_inverse", "return_counts"),
         ):
-            given = dict.fromkeys(names, True)
+            given: dict[str, Any] = dict.fromkeys(names, True)
             wanted, found = np.unique(a, **given), _distinct(a, **given)
             if type(wanted) is not type(found) or len(wanted) != len(found):
                 return False

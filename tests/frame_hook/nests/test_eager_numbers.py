@@ -18,6 +18,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.nests.attributes import Attributes
 from ufuse.frame_hook.nests.finishing import Read
+from ufuse.frame_hook.nests.keyed import GivenKeys
 from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import Known, NotNativeError
 from ufuse.graph.semantics.nest_reference import run
@@ -74,6 +75,7 @@ class Everything:
         self.objects: dict[int, Any] = {}
         self.owners: dict[int, int] = {}
         self.attributes = Attributes()
+        self.keyed = GivenKeys()
 
     def name(self, _: object, name: str) -> Known:
         """A global."""
