@@ -273,6 +273,7 @@ def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
         trace.guards.check("ARRAY", source, array.dtype, array.ndim)
         if slot in read.ordered:
             trace.guards.check("ORDER", source, tuple(range(array.ndim)))
+    outside.guard_known_dicts()
     if read.fields:
         trace.changes.guard_different()
     for slot in read.empty:

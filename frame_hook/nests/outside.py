@@ -85,6 +85,7 @@ class Outside:
         self._texts: dict[int, Unread] = {}  # by register
         self.things: dict[int, Thing] = {}
         self.dicts: list[int] = []  # their registers
+        self._known_dicts: list[tuple[Source, Any]] = []
         self.objects: dict[int, object_lists.ObjectList] = {}  # by register
         self.owners: dict[int, int] = {}  # of columns: the registers of their lists
         self.stacks: dict[int, Sequence[np.ndarray]] = {}  # of columns of arrays: these
@@ -357,6 +358,21 @@ class Outside:
             if guarded_lookup(self.trace, Counter, name) is not usual:
                 raise NotNativeError(f"it uses a Counter, whose {name} was replaced")
 
+    def guard_known_dicts(self) -> None:
+        """What the loop changes are none of the dicts whose keys it knows.
+
+        Raises:
+            NotNativeError: one is.
+
+        """
+        for one in self.keyed.found.values():
+            for source, value in self._known_dicts if one.is_written else ():
+                if value is one.value:
+                    raise NotNativeError(
+                        f"it changes {source.text}, which it knows by another name, too", later=True
+                    )
+                self.trace.guards.check("DIFFERENT", one.source, source)
+
     def own_generator(self, place: str, new: Callable[[], Any]) -> Generator:
         """A generator that no one else has, for a place where the nest makes one."""
         if place not in self._own_generators:
@@ -461,6 +477,7 @@ class Outside:
                 return Known(known)
             case Dict(items=entries, source=Source() as source):
                 self.dicts.append(source.register)
+                self._known_dicts.append((source, value))
                 return Entries(entries, value, source.text)
             case Instance(source=Source() as source, content=None) | Opaque(source=source):
                 if isinstance(symbol, Instance):

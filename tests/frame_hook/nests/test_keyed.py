@@ -186,6 +186,14 @@ def shared(first, second, items):
             second[item + 1] = 2
 
 
+def long(first, second, items):
+    total = 0
+    for item in items:
+        first[item] = 1
+        total += len(second)
+    return total
+
+
 def gone_over(found, n):
     total = 0
     for key in found:
@@ -228,6 +236,10 @@ def test_one_dict_by_two_names() -> None:
     for same in ({}, {3: 1}, dict.fromkeys(range(100), 0)):
         native_turns(shared, lambda same=same: (same, same, ITEMS), atoms=False)  # type: ignore[misc]
     native_turns(shared, lambda: ({3: 1}, {4: 1}, ITEMS), atoms=False)
+    for same in ({}, {3: 1}, dict.fromkeys(range(100), 0)):
+        native_turns(long, lambda same=same: (same, same, ITEMS), atoms=False)  # type: ignore[misc]
+    one = {3: 1}
+    _check_in_turn(long, [({5: 1}, {3: 1}, ITEMS * 20), (one, one, ITEMS), (one, {3: 1}, ITEMS)])
 
 
 def test_other_containers_in_later_calls() -> None:
