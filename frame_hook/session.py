@@ -651,9 +651,10 @@ class Session:
             _drop_stops(cache, passed_over - record.within_loops, record)
         record.within_loops = passed_over
         awaited = self.loops.awaited(cache, record) if self.loops is not None else set()
-        for position in record.put_off if awaited != record.awaited else ():
-            cache.drop_resume(position)
-        record.awaited = awaited
+        if awaited != record.awaited:
+            record.awaited = awaited
+            for position in record.put_off.copy():  # other threads may put off more
+                cache.drop_resume(position)
 
     def _give_up(self, cache: Any, position: int, why: str) -> None:
         record = self.record(cache.code)

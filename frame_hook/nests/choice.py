@@ -567,7 +567,7 @@ class Loops:
         """Headers at which a frame is to be stopped wherever it comes from: how long their loops take is not known."""
         return {
             header
-            for header, visits in record.visits.items()
+            for header, visits in list(record.visits.items())
             if visits.is_wanted and not cache.entries(header) and not cache.given_up(header)
         }
 
