@@ -51,6 +51,7 @@ DIGIT = range(
     1, 1 << 30
 )  # of CPython's ints: what is left behind a division by one is a new object
 ARRAYS = Array, Part, Lazy
+TO_INTS = frozenset((int, round, math.floor, math.ceil, math.trunc))
 OF_MATH = frozenset(one for one in vars(math).values() if callable(one))
 
 
@@ -241,6 +242,9 @@ def _makes(function: Item, arguments: list[Item], one: Number) -> bool:
         return True
     if not isinstance(function, Known) or not isinstance(value := function.value, CALLABLE):
         return False
+    given = arguments[0] if arguments else None
+    if value in TO_INTS and isinstance(given, Number) and (given.type.is_real or given.type.numpy):
+        return True  # an int of Python's would be given as it is
     if value in OF_MATH:
         return one.type == FLOAT
     return (

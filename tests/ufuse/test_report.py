@@ -569,11 +569,11 @@ def squares(values: Any, _: float) -> Any:
     return total
 
 
-def counted(x: Any, _: float) -> Any:
-    counts: dict[int, int] = {}
+def labelled(x: Any, _: float) -> Any:
+    last: dict[Any, int] = {}
     for i in range(len(x)):
-        counts[int(x[i] * 10)] = counts.get(int(x[i] * 10), 0) + 1
-    return counts
+        last[x[i] > 0.5, "half"] = i
+    return last
 
 
 class Steps:
@@ -592,9 +592,9 @@ class Steps:
 LOOPS = [
     (squares, "loop-over", "it goes over a set"),
     (
-        counted,
+        labelled,
         "loop-objects",
-        "it looks up a computed key in a dict, in line ",
+        "a key of a dict or set is no int, in line ",
     ),
     (
         Steps().run,

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -156,6 +157,46 @@ def test_dicts_and_sets_change(function: Callable[..., Any], given: tuple[Any, .
     turns = native_turns(function, lambda: given, atoms=False)
     if not (given and given[0] == Counter("aab")):
         assert turns > 0
+
+
+def of_floats(counts, x):
+    for i in range(len(x)):
+        slot = int(x[i] * 1000)
+        counts[slot] = counts.get(slot, 0) + 1
+
+
+def floors(seen, x):
+    for v in x:
+        seen.add(math.floor(v * 1000) + 0)
+        seen.add(round(v * 900))
+
+
+def whole_items(counts, items):
+    for item in items:
+        counts[int(item)] = 1
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (of_floats, ({}, RANDOM.random(300))),
+        (of_floats, ({3: 1}, RANDOM.random(300).tolist())),
+        (floors, (set(), RANDOM.random(300).tolist())),
+    ],
+)
+def test_ints_made_of_floats_are_keys(function: Callable[..., Any], given: tuple[Any, ...]) -> None:
+    """They are new objects."""
+    assert native_turns(function, lambda: given, atoms=False) > 0
+
+
+def test_ints_that_are_given_as_they_are_stay_the_keys() -> None:
+    """`int` of an int is that int."""
+    items = [10**9 + one for one in range(300)]
+    compiled = ufuse.compile(whole_items)
+    for _ in range(5):
+        counts: dict[int, int] = {}
+        compiled(counts, items)
+        assert all(one is other for one, other in zip(counts, items, strict=True))
 
 
 def failing(found, items):
