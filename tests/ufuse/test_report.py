@@ -594,7 +594,7 @@ LOOPS = [
     (
         labelled,
         "loop-objects",
-        "a key of a dict or set is no int, in line ",
+        "it stores into what is no array, in line ",
     ),
     (
         Steps().run,
