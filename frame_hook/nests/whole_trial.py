@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.entries.learned import CodeRecord
 
 TRIED_AFTER = 30_000_000  # nanoseconds that calls have taken
+LEAST = 150  # nanoseconds of a call in plain Python: machine code takes about as long to begin
 LONGEST = 100_000  # nanoseconds of a call: what takes longer computes more than it manages
 MOST_TRIED = 2  # times, as something else may have held up the first
 MOST_LEVELS = 4  # of lists within one another
@@ -53,9 +54,7 @@ def decided(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: i
         return False
     if way == "compiled" and nanoseconds < LEAST_GAIN * before.nanoseconds:
         return False
-    cache.whole_call_for &= ~(1 << before.magnitude)
-    if not cache.whole_call_for and record.whole_tried[before.magnitude] == MOST_TRIED:
-        cache.set_whole_call(None)
+    cache.whole_call_for &= ~(1 << before.magnitude)  # it stays: other calls may do more
     return True
 
 
@@ -70,15 +69,17 @@ def _begins(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: i
     if tried == MOST_TRIED or cache.run_ns < TRIED_AFTER or is_in_use(cache):
         return False
     may_be = record.useful and not record.begins and nanoseconds <= LONGEST
-    is_lost = way == "plain" and bool(record.begins)  # native loops cost more around than they gain
-    if way == "callees" or not (may_be or is_lost or record.needs_whole):
+    # What is around native loops, or stops at them, may cost more than they gain.
+    is_lost = way == "plain" and LEAST <= nanoseconds <= LONGEST
+    is_made = cache.whole_call is not None
+    if way == "callees" or not (may_be or is_lost or is_made or record.needs_whole):
         return False  # calls of functions with native loops are read as a whole without a trial
     # By calls: plain ones are none.
     is_asked = cache.whole_call_after and not is_lost and not record.needs_whole
-    if cache.whole_call is None and (record.whole_tries or is_asked):
+    if not is_made and (record.whole_tries or is_asked):
         return False
     record.whole_tried[cache.magnitude] = tried + 1
-    if cache.whole_call is not None:
+    if is_made:
         cache.whole_call_for |= 1 << cache.magnitude
     elif whole.can_be(cache.code):
         cache.whole_call_for = 1 << cache.magnitude

@@ -272,6 +272,25 @@ def test_what_is_far_slower_in_plain_python_is_not_run_so_to_its_end(function, m
     assert ", more than " in str(cut)
 
 
+def common(a, b):
+    """A short loop."""
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def test_short_calls_are_timed_to_their_end() -> None:
+    """They stall nothing; and while turns are counted, and may be stopped, each takes some times as long."""
+    compiled = ufuse.compile(common)
+    pairs = np.random.default_rng(2).integers(1, 10**6, (2000, 2)).tolist()
+    for _ in range(200):
+        for one, other in pairs:
+            compiled(one, other)
+    decisions = compiled.__ufuse_session__.decisions
+    assert decisions
+    assert not any(one.is_cut for one in decisions)
+
+
 def table_of_lists(n):
     """A loop that may become native code, as far as can be seen at first, and does not."""
     table = [[0] * n for _ in range(n)]

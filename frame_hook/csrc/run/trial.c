@@ -25,6 +25,7 @@ enum {
     MOST_LOST = 50,             /* at most this part of these runs' time is lost by looking */
     WORLDS = 8,                 /* times as long: one run of another way is enough */
     ESTIMATED_WORLDS = 16,      /* times as long by an estimate: a plain run is cut short */
+    LEAST_STALL_NS = 1000000,   /* what a plain run may take is not estimated */
     CUT_AFTER = 4,              /* times what a compiled run took */
     MOST_CUTS = 8,              /* plain runs that are cut short, until one tells something */
     LEAST_SHARE = 4,        /* of that time the processor's at least, where other processes run */
@@ -322,12 +323,14 @@ trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees)
 
 /*
  * A compiled run took `ns`, and plain Python would have taken about `plain_ns` for its loops: where
- * that is far longer, the first plain run is cut short.
+ * that is far longer, and would stall the program, the first plain run is cut short. Turns of a
+ * short run take longer than they do in plain Python, while they are counted and may be stopped.
  */
 void
 trial_estimate(Trial *trial, int64_t ns, int64_t plain_ns)
 {
-    trial->cut_after = plain_ns / ESTIMATED_WORLDS > ns ? CUT_AFTER * ns : 0;
+    bool stalls = plain_ns >= LEAST_STALL_NS && plain_ns / ESTIMATED_WORLDS > ns;
+    trial->cut_after = stalls ? CUT_AFTER * ns : 0;
 }
 
 /* Whether a plain run that comes next is to be cut short, after `trial->cut_after` nanoseconds. */

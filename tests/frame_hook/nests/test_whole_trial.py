@@ -111,8 +111,8 @@ def test_machine_code_stays_where_it_is_faster() -> None:
 
 @pytest.mark.parametrize(("way", "nanoseconds"), [("compiled", 950), ("plain", 400)])
 def test_graphs_run_again_where_it_is_not(way: str, nanoseconds: int) -> None:
-    """They were there all the time; the trial is held once more."""
-    calls = Calls(normed, X)
+    """They were there all the time; the trial is held once more. Larger calls may still gain by machine code."""
+    calls, large = Calls(normed, X), np.linspace(0.5, 2.0, 1000)
     calls.decide("compiled", 1000)
     calls.call_until_made()
     for _ in range(2):  # something else may have held it up
@@ -121,7 +121,18 @@ def test_graphs_run_again_where_it_is_not(way: str, nanoseconds: int) -> None:
         assert not calls.ran_whole(X)
         again = calls.decide("compiled", 1000)
     assert not again
-    assert calls.cache.whole_call is None
+    assert not calls.ran_whole(large)
+    assert calls.decide("compiled", 3000, OTHER)
+    assert calls.ran_whole(large)
+
+
+def test_calls_that_plain_python_does_faster_are_tried() -> None:
+    """What a graph costs around a few operations, machine code may not."""
+    calls = Calls(normed, X)
+    assert calls.decide("plain", 400)
+    calls.call_until_made()
+    assert not calls.decide("compiled", 300)
+    assert calls.ran_whole(X)
 
 
 def test_a_trial_of_other_calls_says_nothing() -> None:

@@ -2,17 +2,16 @@
 #include "nest/chunks.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
+#include "nest/lean.h"
 #include "nest/sharing.h"
+#include "nest/watch.h"
 
 /* Times in nanoseconds. */
 static const double FIRST = 0.3e6;         /* of the first chunk, by what calls before took */
 static const double USUAL = 2e6;           /* of those behind it */
 static const double LONGEST = 100e6;       /* where saving takes long */
 static const double RELIABLE = 20e3;       /* what is shorter is measured badly */
-static const double SHORT = 10e3;          /* and not each time */
-static const double OTHERS_WAIT = 100e6;   /* threads, for the end of a turn */
 static const double COMMIT = 150;          /* to begin and to commit a chunk, about */
 static const double SHARED = 50e3;         /* where threads may share turns: fewer are not shared */
 static const double WHOLE_AT_MOST = 0.3e6; /* of a whole call: longer ones run in parts */
@@ -20,9 +19,6 @@ static const double WHOLE_AT_MOST = 0.3e6; /* of a whole call: longer ones run i
 /* What the usual turns grow by where a call is declined because they are few: a later call is not.
  */
 static const double UNUSUAL = 1.1;
-
-/* Turns of inner loops, or what takes as long, until machine code asks `nest_patience`. */
-enum { PATIENCE = 1 << 20 };
 
 /* Of temporaries and scratch, between calls. */
 static const size_t KEPT_BYTES = (size_t)64 << 10;
@@ -37,49 +33,9 @@ enum { MOST_CLEAN = 16 }; /* calls without odd turns: they are not expected any 
 
 static const double KEY = 20; /* to read a dict's entry, or to look at it in a commit, about */
 
-enum { TIMED_EVERY = 16 }; /* short calls */
-
 enum { MOST_LONG_CALLS = 4 }; /* more than short ones */
 
 enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };
-
-/*
- * The chunk under way: the thread that runs it, which holds the GIL; when its machine code first
- * asked, 0 where it has not, or when it was shared among threads; and why it was asked to end.
- */
-static struct {
-    PyThreadState *thread;
-    double began;
-    _Atomic Pending left_for;
-} watch;
-
-/*
- * What machine code asks now and then in a long turn: how much of its work it may do before it asks
- * again, 0 where it is to end in a doubt.
- */
-int64_t
-nest_patience(void)
-{
-    if (watch.thread == NULL) { /* machine code that runs without a chunk, in the GIL's thread */
-        watch.thread = PyThreadState_Get();
-    }
-    Pending pending = pending_for(watch.thread);
-    if (watch.began == 0) {
-        watch.began = now_ns();
-    }
-    if (pending == PENDING_NOTHING ||
-        (pending == PENDING_OTHERS && now_ns() - watch.began < OTHERS_WAIT)) {
-        return PATIENCE;
-    }
-    watch.left_for = pending;
-    return 0;
-}
-
-static bool
-is_whole_call(const Nest *nest)
-{
-    return nest->range >= 0 && nest->slot[nest->range].kind == SLOT_ONCE;
-}
 
 /* Whether the range is where it has to be after so many turns more: what machine code says is never
  * believed blindly. */
@@ -135,7 +91,7 @@ run_alone(Call *call, int64_t turns)
     memcpy(call->cells, call->reached, sizeof(Register) * (size_t)nest->cells);
     left->whole = turns;
     lists_undo(nest, call->objects);
-    watch.began = 0;
+    nest_watch.began = 0;
     status_clear();
     RunningNest entered = {.nest = nest->shares == NULL ? NULL : call->nest, .mask = call->mask};
     RunningNest around = shared_loops_enter(entered);
@@ -167,9 +123,9 @@ run_shared(Call *call, Sharing *sharing, int64_t turns)
     if (!sharing_pays(sharing, turns) || !shared_turns_fit(&shared)) {
         return false;
     }
-    double begin = watch.began = now_ns();
+    double begin = nest_watch.began = now_ns();
     if (!shared_turns_run(&shared)) {
-        if (watch.left_for == PENDING_NOTHING) {
+        if (nest_watch.left_for == PENDING_NOTHING) {
             sharing_learn_failed(sharing);
         }
         saved_restore(&call->saved);
@@ -185,15 +141,14 @@ static Run
 run_turns(Call *call, int64_t turns)
 {
     const Nest *nest = call->nest;
-    watch.thread = PyThreadState_Get();
-    watch.left_for = PENDING_NOTHING;
+    watch_begin();
     Sharing *sharing = NULL;
     if (nest->part != NULL && threads_count() > 1) {
         sharing = sharing_of((const void *)call->function, turns);
         if (run_shared(call, sharing, turns)) {
             return (Run){.begun = turns};
         }
-        watch.left_for = PENDING_NOTHING;
+        nest_watch.left_for = PENDING_NOTHING;
     }
     bool timed = sharing != NULL && sharing_is_timed(sharing, turns);
     double begin = timed ? now_ns() : 0;
@@ -300,8 +255,8 @@ run_chunk(Call *call, int64_t turns)
             return run.begun;
         }
         saved_restore(&call->saved);
-        call->stopped = watch.left_for == PENDING_SIGNALS;
-        if (watch.left_for != PENDING_NOTHING && is_whole_call(nest)) {
+        call->stopped = nest_watch.left_for == PENDING_SIGNALS;
+        if (nest_watch.left_for != PENDING_NOTHING && nest_is_whole_call(nest)) {
             nest->most_size = nest->size; /* it would be for nothing each time */
         }
         if (call->stopped) {
@@ -337,7 +292,7 @@ learn_turn(Nest *nest, double elapsed, int64_t turns)
 static void
 learn_whole(Nest *nest, double elapsed)
 {
-    if (!is_whole_call(nest) || !nest->is_never_long) {
+    if (!nest_is_whole_call(nest) || !nest->is_never_long) {
         return;
     }
     nest->long_calls += elapsed > WHOLE_AT_MOST ? 1 : -(nest->long_calls > 0);
@@ -509,45 +464,6 @@ learn_call(Nest *nest, const Call *call)
     learn_odd(nest, call);
 }
 
-/* How large the objects are, about: lengths, and numbers that do not change, which may be bounds of
- * inner loops. */
-static double
-size_of(const Nest *nest, const int64_t *words, const Register *cells)
-{
-    double size = 0;
-    for (int i = 0; i < nest->slots; i++) {
-        const NestSlot *slot = &nest->slot[i];
-        if (slot->kind == SLOT_ARRAY) {
-            for (int axis = 1; axis <= slot->axes; axis++) {
-                size += (double)words[axis];
-            }
-            words += 1 + 2 * slot->axes;
-        }
-        else if (slot->kind == SLOT_INT && !slot->changed) {
-            size += cells->whole < 0 ? -(double)cells->whole : (double)cells->whole;
-        }
-        cells += slot->cells;
-    }
-    return size + (double)keys_held(nest);
-}
-
-/* Whether some of the objects are NumPy's: then turns clear the flags that were set before. */
-static bool
-clears_status(const Nest *nest, const Register *cells)
-{
-    if (nest->after_odd || nest->words > 0) {
-        return true;
-    }
-    for (int i = 0; i < nest->slots; i++) {
-        const NestSlot *slot = &nest->slot[i];
-        cells += slot->cells;
-        if (slot->kind > SLOT_ARRAY && slot->kind < SLOT_RANGE && cells[-1].whole != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /*
  * Prepare the call of borrowed objects, and run it. Leaves the flags of the thread as they were,
  * or, where turns of NumPy's operations were done, cleared.
@@ -560,7 +476,7 @@ run_call(Call *call)
     struct KnownArray made[nest->written + 1];
     call->saved = (Saved){.array = arrays, .made = made};
     save_written(call, turns_expected(nest, call->given));
-    double size = size_of(nest, call->words, call->given);
+    double size = objects_size(nest, call->words, call->given);
     if (size > 4 * nest->size) {
         nest->turn_ns = 0; /* inner loops may be longer: measure again */
     }
@@ -574,7 +490,7 @@ run_call(Call *call)
     }
     call->better = improved_function(nest, call->words);
     Status before = status_keep(), cleared = before;
-    if (clears_status(nest, call->given)) {
+    if (nest->after_odd || objects_clear_status(nest, call->given)) {
         status_clear();
         cleared = status_keep();
     }
@@ -678,6 +594,10 @@ nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject
     if (improved_ask(nest) < 0 || nest->function == NULL ||
         error_state_read(&mask, &only_warns) < 0) {
         return declined();
+    }
+    PyObject *lean = nest->is_lean ? lean_call(nest, objects, mask) : NULL;
+    if (lean != NULL) {
+        return lean;
     }
     int count_made = nest->outputs + (nest->exits > 0);
     PyObject *output = NULL;

@@ -7,6 +7,9 @@
 /* Times in nanoseconds. */
 static const double SAVINGS = 20; /* a chunk takes so many times what saving takes */
 static const double BYTE = 0.15;  /* to save a byte, about */
+static const double SHORT = 10e3; /* what is shorter is not timed each time */
+
+enum { TIMED_EVERY = 16 }; /* short calls */
 
 /* Bytes that are always worth saving. */
 static const size_t FEW_BYTES = (size_t)16 << 10;

@@ -1,6 +1,8 @@
 /* The Nest type. */
 #include "nest/nest.h"
 
+#include "nest/lean.h"
+
 #include <structmember.h>
 
 /* To copy an array of an item takes as long as to read so many numbers, about. */
@@ -810,6 +812,9 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         (rows != NULL && rows_read(self, rows) < 0)) {
         Py_CLEAR(self);
     }
+    else {
+        self->is_lean = lean_fits(self);
+    }
     Py_XDECREF(temporaries);
     return (PyObject *)self;
 }
@@ -868,6 +873,8 @@ nest_dealloc(Nest *self)
 
 static PyMemberDef members[] = {
     {"runs", T_LONGLONG, offsetof(Nest, runs), READONLY, "Calls that ran machine code."},
+    {"lean_runs", T_LONGLONG, offsetof(Nest, lean_runs), READONLY,
+     "Short calls of these, of which nothing had to be saved."},
     {"turns", T_LONGLONG, offsetof(Nest, turns), READONLY, "Turns that it completed."},
     {"doubts", T_LONGLONG, offsetof(Nest, doubts), READONLY,
      "Calls that a turn in doubt, or a floating-point flag, ended."},

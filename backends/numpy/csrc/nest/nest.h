@@ -219,6 +219,7 @@ typedef struct {
     NestPart *part; /* for each array that is written; NULL where turns may depend on each other */
     NestRows *row;  /* for those arrays of which it is known what a turn writes */
     int rows;
+    bool is_lean;        /* a whole call that lean.c can take */
     double budget;       /* seconds that a call may take, about */
     bool takes_contents; /* true */
     /* What calls before have shown. */
@@ -239,8 +240,14 @@ typedef struct {
     double call_ns;        /* of calls that were timed, with saving and committing */
     long long saved_bytes; /* that were copied before chunks */
     int improved_cost;     /* of chunks of better code that were undone */
-    long long runs, turns, doubts, improved_turns, shared_turns;
+    long long runs, lean_runs, turns, doubts, improved_turns, shared_turns;
 } Nest;
+
+static inline bool
+nest_is_whole_call(const Nest *nest)
+{
+    return nest->range >= 0 && nest->slot[nest->range].kind == SLOT_ONCE;
+}
 
 /* ranges.c */
 typedef struct {
@@ -279,6 +286,8 @@ bool array_fits(const NestSlot *slot, PyObject *object, int axes, bool written);
 bool objects_read_arrays(const Nest *nest, PyObject *const *objects, int64_t *words);
 bool objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells);
 bool objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells);
+double objects_size(const Nest *nest, const int64_t *words, const Register *cells);
+bool objects_clear_status(const Nest *nest, const Register *cells);
 void objects_move(const Nest *nest, PyObject *const *objects, int64_t turns, PyObject **results);
 bool slot_iterates(const NestSlot *slot);
 bool objects_make(const Nest *nest, PyObject *const *objects, const Register *before,

@@ -306,6 +306,45 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
     return true;
 }
 
+/* How large the objects are, about: lengths, and numbers that do not change, which may be bounds of
+ * inner loops. */
+double
+objects_size(const Nest *nest, const int64_t *words, const Register *cells)
+{
+    double size = 0;
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        if (slot->kind == SLOT_ARRAY) {
+            for (int axis = 1; axis <= slot->axes; axis++) {
+                size += (double)words[axis];
+            }
+            words += 1 + 2 * slot->axes;
+        }
+        else if (slot->kind == SLOT_INT && !slot->changed) {
+            size += cells->whole < 0 ? -(double)cells->whole : (double)cells->whole;
+        }
+        cells += slot->cells;
+    }
+    return size + (double)keys_held(nest);
+}
+
+/* Whether some of the objects are NumPy's: then turns clear the flags that were set before. */
+bool
+objects_clear_status(const Nest *nest, const Register *cells)
+{
+    if (nest->words > 0) {
+        return true;
+    }
+    for (int i = 0; i < nest->slots; i++) {
+        const NestSlot *slot = &nest->slot[i];
+        cells += slot->cells;
+        if (slot->kind > SLOT_ARRAY && slot->kind < SLOT_RANGE && cells[-1].whole != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Move all iterators on by so many turns; products take their tuples from `results`. */
 void
 objects_move(const Nest *nest, PyObject *const *objects, int64_t turns, PyObject **results)
