@@ -90,7 +90,7 @@ def test_a_function_of_small_parts_runs_plainly() -> None:
 
     compiled = ufuse.compile(scattered)
     x = np.ones((2, 3))
-    for _ in range(60):
+    for _ in range(300):
         assert compiled(x).base is x
     assert compiled.stats.given_back >= 1
 
@@ -114,7 +114,7 @@ def test_a_function_that_pays_stays_compiled() -> None:
 
     compiled = ufuse.compile(fused)
     x = np.arange(100.0)
-    for _ in range(60):
+    for _ in range(200):
         compiled(x)
     assert compiled.stats.given_back == 0
     before = compiled.stats.hits
@@ -213,7 +213,7 @@ def test_calls_pay_for_another_trace_of_what_is_compiled(monkeypatch: pytest.Mon
 
     compiled = ufuse.compile(fused)
     x = np.arange(100.0)
-    for _ in range(60):
+    for _ in range(200):
         compiled(x)
     assert compiled.__ufuse_session__.decisions[-1].way == "compiled"
     monkeypatch.setattr(budget, "OF_PROCESS", Allowance(0.0, 0.0))

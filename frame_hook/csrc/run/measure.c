@@ -29,7 +29,7 @@ begin_again(CodeCache *cache, Trial *trial)
 static void
 hold_again(CodeCache *cache, Trial *trial)
 {
-    cache->run_ns += trial->runs * samples_median(&trial->samples[trial->way]);
+    cache->run_ns += trial->runs * samples_typical(&trial->samples[trial->way]);
     begin_again(cache, trial);
 }
 

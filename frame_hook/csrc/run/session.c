@@ -458,8 +458,8 @@ tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial)
             ? NULL
             : PyObject_CallFunction(
                   method, "OOsLLOK", cache, positions == NULL ? Py_None : positions,
-                  ways[trial->way], (long long)samples_median(&trial->samples[WAY_COMPILED]),
-                  (long long)samples_median(&trial->samples[WAY_PLAIN]),
+                  ways[trial->way], (long long)samples_typical(&trial->samples[WAY_COMPILED]),
+                  (long long)samples_typical(&trial->samples[WAY_PLAIN]),
                   trial->is_cut ? Py_True : Py_False, (unsigned long long)(uintptr_t)trial);
     Py_XDECREF(method);
     if (answer == NULL && report_exception(cache->session) < 0) {

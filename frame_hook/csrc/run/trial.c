@@ -23,16 +23,21 @@ enum {
     FIRST_PERIOD = 2000,        /* runs until a decision is first looked at again */
     FIRST_PLAIN_NS = 500000000, /* the same of one for plain Python, where that is less */
     MOST_LOST = 50,             /* at most this part of these runs' time is lost by looking */
-    WORLDS = 8,                 /* times as long: one run of another way is enough */
-    ESTIMATED_WORLDS = 16,      /* times as long by an estimate: a plain run is cut short */
-    LEAST_STALL_NS = 1000000,   /* what a plain run may take is not estimated */
-    CUT_AFTER = 4,              /* times what a compiled run took */
-    MOST_CUTS = 8,              /* plain runs that are cut short, until one tells something */
-    LEAST_SHARE = 4,        /* of that time the processor's at least, where other processes run */
-    LONG_RUN_NS = 20000000, /* of a run as long as this, few samples of each way may decide */
-    PAUSE_NS = 100000000,   /* what is shorter may be one pause, in which other processes ran */
-    BITS_A_MAGNITUDE = 3,   /* sizes that differ by 8 × are measured apart */
-    FIRST_ARGUMENTS = 8,    /* that are looked at */
+    ENOUGH_NS = 50000,          /* of runs in one way: they need not be many */
+    ENOUGH_VARYING_NS = 1000000,
+    VARYING = 3,              /* times the median: then runs are not alike */
+    MOST_RUNS = 40,           /* in one way, where they are shorter */
+    MOST_TIMES = 64,          /* the median: what a run counts at most */
+    WORLDS = 8,               /* times as long: one run of another way is enough */
+    ESTIMATED_WORLDS = 16,    /* times as long by an estimate: a plain run is cut short */
+    LEAST_STALL_NS = 1000000, /* what a plain run may take is not estimated */
+    CUT_AFTER = 4,            /* times what a compiled run took */
+    MOST_CUTS = 8,            /* plain runs that are cut short, until one tells something */
+    LEAST_SHARE = 4,          /* of that time the processor's at least, where other processes run */
+    LONG_RUN_NS = 20000000,   /* of a run as long as this, few samples of each way may decide */
+    PAUSE_NS = 100000000,     /* what is shorter may be one pause, in which other processes ran */
+    BITS_A_MAGNITUDE = 3,     /* sizes that differ by 8 × are measured apart */
+    FIRST_ARGUMENTS = 8,      /* that are looked at */
 };
 
 Disturbances ufuse_disturbances;
@@ -139,26 +144,64 @@ kinds_of(PyObject *const *values, Py_ssize_t count)
     return (int)(found >> 32) & (N_KINDS - 1);
 }
 
-/* The median of at least one sample. */
-int64_t
-samples_median(const Samples *samples)
+/* How many durations are kept. */
+static inline int
+samples_kept(const Samples *samples)
 {
-    return samples->ns[(samples->count - 1) / 2];
+    return samples->count < MOST_SAMPLES ? samples->count : MOST_SAMPLES;
 }
 
-/* Keep a duration in its place. */
+/* The median of at least one sample. */
+static inline int64_t
+samples_median(const Samples *samples)
+{
+    return samples->ns[(samples_kept(samples) - 1) / 2];
+}
+
+/* The longest of at least one that is kept. */
+static inline int64_t
+samples_longest(const Samples *samples)
+{
+    return samples->ns[samples_kept(samples) - 1];
+}
+
+/*
+ * How long a run takes, from at least one sample: the median of a few, which one disturbance may
+ * not change, or the mean of many, as what a program waits for is their sum. Of calls that end
+ * early now and then, and take ten times as long else, a median tells nothing.
+ */
+int64_t
+samples_typical(const Samples *samples)
+{
+    return samples->count > MOST_SAMPLES ? samples->total / samples->count
+                                         : samples_median(samples);
+}
+
+/* Add a duration; one of many is cut down to what no disturbance is. */
 static void
 samples_add(Samples *samples, int64_t ns)
 {
-    int i = samples->count;
-    if (i == MOST_SAMPLES) {
+    if (samples->count >= MOST_SAMPLES) {
+        int64_t most = MOST_TIMES * (samples_median(samples) + 1);
+        samples->total += ns < most ? ns : most;
+        samples->count++;
         return;
     }
+    int i = samples->count++;
     for (; i > 0 && samples->ns[i - 1] > ns; i--) {
         samples->ns[i] = samples->ns[i - 1];
     }
     samples->ns[i] = ns;
-    samples->count++;
+    samples->total += ns;
+}
+
+/* Whether runs are long, and alike, or there are so many, that more of them will hardly tell
+ * anything else. */
+static inline bool
+samples_suffice(const Samples *samples)
+{
+    bool vary = samples_longest(samples) / VARYING > samples_median(samples);
+    return samples->total >= (vary ? ENOUGH_VARYING_NS : ENOUGH_NS) || samples->count >= MOST_RUNS;
 }
 
 /* Whether a trial tries a way. */
@@ -172,7 +215,7 @@ is_tried(int way, bool tries_callees)
 static bool
 are_worlds_below(const Samples *samples, int64_t ns)
 {
-    return samples->count >= 2 && samples->ns[samples->count - 1] < ns / WORLDS;
+    return samples->count >= 2 && samples_longest(samples) < ns / WORLDS;
 }
 
 /* Whether compiled runs take an eighth of plain ones. The first trial is decided so, without a try
@@ -212,24 +255,24 @@ trial_next(const Trial *trial, bool tries_callees)
 }
 
 /*
- * The way with the smallest median; of equal ones the first. Plain Python unless that is clearly
+ * The way whose runs are the shortest; of equal ones the first. Plain Python unless that is clearly
  * faster: what is given back costs least around it, and never loses. Every tried way has a sample.
  */
 static Way
 fastest(const Trial *trial, bool tries_callees)
 {
     Way best = WAY_COMPILED;
-    if (tries_callees && samples_median(&trial->samples[WAY_CALLEES]) <
-                             samples_median(&trial->samples[WAY_COMPILED])) {
+    if (tries_callees && samples_typical(&trial->samples[WAY_CALLEES]) <
+                             samples_typical(&trial->samples[WAY_COMPILED])) {
         best = WAY_CALLEES;
     }
-    int64_t plain = samples_median(&trial->samples[WAY_PLAIN]);
-    bool gains = samples_median(&trial->samples[best]) < plain - plain / LEAST_GAIN;
+    int64_t plain = samples_typical(&trial->samples[WAY_PLAIN]);
+    bool gains = samples_typical(&trial->samples[best]) < plain - plain / LEAST_GAIN;
     return gains ? best : WAY_PLAIN;
 }
 
 /*
- * Whether the samples so far decide for `best`: there are as many as ever; or its slowest run beats
+ * Whether the samples so far decide for `best`: there are enough; or its slowest run beats
  * the others' fastest, by a half where there are but two, by far where there is but one; or runs
  * are long, and the difference is large. One run alone decides only where it took longer than the
  * machine lets other processes run.
@@ -244,14 +287,17 @@ is_clear(const Trial *trial, Way best, bool tries_callees)
             continue;
         }
         int fewest = own->count < other->count ? own->count : other->count;
-        bool all = fewest == MOST_SAMPLES;
-        int64_t slowest = own->ns[own->count - 1];
+        bool all = fewest >= MOST_SAMPLES;
+        int64_t slowest = samples_longest(own);
         bool apart = fewest >= LEAST_SAMPLES && slowest < other->ns[0];
         bool far_apart = fewest >= 2 && slowest * 3 < other->ns[0] * 2;
         bool worlds_apart = are_worlds_below(own, other->ns[0]);
-        bool longer = other->ns[0] >= LONG_RUN_NS && samples_median(own) * 5 < other->ns[0] * 4;
+        bool longer = other->ns[0] >= LONG_RUN_NS && samples_typical(own) * 5 < other->ns[0] * 4;
         bool believed = other->count >= 2 || other->ns[0] >= PAUSE_NS;
         if (!all && !apart && !far_apart && !((worlds_apart || longer) && believed)) {
+            return false;
+        }
+        if (!worlds_apart && !(samples_suffice(own) && samples_suffice(other))) {
             return false;
         }
     }
@@ -267,7 +313,7 @@ cost_of(const Trial *trial, Way best)
     for (int way = 0; way < N_WAYS; way++) {
         const Samples *samples = &trial->samples[way];
         if (samples->count > 0) {
-            int64_t more = samples_median(samples) - samples_median(&trial->samples[best]);
+            int64_t more = samples_typical(samples) - samples_typical(&trial->samples[best]);
             cost += samples->count * (more > 0 ? more : 0);
         }
     }
@@ -285,7 +331,7 @@ decide(Trial *trial, Way best, int64_t cost)
     trial->way = best;
     trial->decided = true;
     trial->period = trial->period == 0 ? FIRST_PERIOD : trial->period * 4;
-    int64_t own = samples_median(&trial->samples[best]);
+    int64_t own = samples_typical(&trial->samples[best]);
     own = own > 0 ? own : 1;
     long long runs = cost * MOST_LOST / own, least = trial->period;
     if (best == WAY_PLAIN) {
@@ -407,7 +453,7 @@ trial_rest(Trial *trial, int64_t ns)
     if (trial->samples[WAY_PLAIN].count == 0) {
         return;
     }
-    int64_t plain = samples_median(&trial->samples[WAY_PLAIN]);
+    int64_t plain = samples_typical(&trial->samples[WAY_PLAIN]);
     if (ns > plain + plain / LEAST_GAIN) {
         int64_t rests = (ns - plain) * MOST_RISKED / (plain > 0 ? plain : 1);
         rests = rests > MOST_RESTS ? MOST_RESTS : rests;

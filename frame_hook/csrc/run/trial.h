@@ -20,10 +20,11 @@ typedef enum {
 
 enum { MOST_SAMPLES = 9, N_MAGNITUDES = 14, N_KINDS = 8 };
 
-/* The durations of runs in one way, in nanoseconds, shortest first. */
+/* The durations of runs in one way, in nanoseconds. */
 typedef struct {
-    int64_t ns[MOST_SAMPLES];
+    int64_t ns[MOST_SAMPLES]; /* of the first ones, shortest first */
     int count;
+    int64_t total; /* of all */
 } Samples;
 
 typedef struct {
@@ -73,6 +74,6 @@ bool trial_cuts(const Trial *trial);
 bool trial_note_cut(Trial *trial, int64_t ns, int64_t processor_ns);
 void trial_rest(Trial *trial, int64_t ns);
 void trial_reopen(Trial *trial);
-int64_t samples_median(const Samples *samples);
+int64_t samples_typical(const Samples *samples);
 
 #endif

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
@@ -60,6 +61,33 @@ def test_calls_that_are_slower_compiled_run_plainly(session) -> None:
         assert compiled(1) == 1
     assert compiled.__ufuse_hits__ == before
     assert time.perf_counter() - started < 100 * SLOW
+
+
+def spin(seconds: float) -> None:
+    """Take so long."""
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+@pytest.mark.parametrize(("own", "way"), [(30e-6, "compiled"), (300e-6, "plain")])
+def test_the_sum_of_calls_decides(session, own, way) -> None:
+    """Most calls end early in plain Python, and one of four takes forty times as long: their median tells nothing."""
+    calls = itertools.count()
+
+    def f(x):
+        spin(5e-6 if next(calls) % 4 else 200e-6)
+        return x
+
+    def artefact(value: object) -> object:
+        spin(own)
+        return value
+
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=artefact, outputs=1, ending=("return", 1))
+    )
+    call_until(lambda: bool(session.decisions), compiled, 1)
+    assert session.decisions == [(None, way)]
 
 
 def test_calls_that_are_faster_compiled_stay_so(session) -> None:
@@ -356,7 +384,7 @@ def test_recursive_calls_run_as_the_call_around_them(session) -> None:
 
     compiled = measured(session, f)
     compiled.__ufuse_cache__.give_up(0)
-    for _ in range(60):
+    for _ in range(200):
         assert compiled(5) == 0
     assert {positions for positions, _ in session.decisions} == {None}
 
