@@ -20,9 +20,6 @@ static const double WHOLE_AT_MOST = 0.3e6; /* of a whole call: longer ones run i
  */
 static const double UNUSUAL = 1.1;
 
-/* Of temporaries and scratch, between calls. */
-static const size_t KEPT_BYTES = (size_t)64 << 10;
-
 /* So many times the usual turns between odd ones without one: chunks need not be short any more. */
 static const double CLEAN = 4;
 

@@ -11,6 +11,9 @@ static const double SHORT = 10e3; /* what is shorter is not timed each time */
 
 enum { TIMED_EVERY = 16 }; /* short calls */
 
+/* Of temporaries and scratch, between calls. */
+static const size_t KEPT_BYTES = (size_t)64 << 10;
+
 /* Bytes that are always worth saving. */
 static const size_t FEW_BYTES = (size_t)16 << 10;
 

@@ -1,7 +1,7 @@
 /*
- * Short whole calls that are given numbers, and arrays that are only read, and give numbers. There
- * is nothing to save and one turn, so that of what chunks.c does hardly anything is left: of calls
- * of some hundred nanoseconds that was most.
+ * Short whole calls that are given numbers, and arrays that are only read, and give numbers and new
+ * arrays. There is nothing to save and one turn, so that of what chunks.c does hardly anything is
+ * left: of calls of some hundred nanoseconds that was most.
  */
 #include "nest/lean.h"
 
@@ -11,12 +11,13 @@
 enum { MOST_CELLS = 64, MOST_WORDS = 64 };
 
 /* Whether a slot is a number, or an array that is only read; behind those that have an object: a
- * number that is given, or the call itself. */
+ * number or an array that is given, or the call itself. */
 static bool
 slot_fits(const NestSlot *slot, bool has_object)
 {
     if (!has_object) {
-        return slot->kind == SLOT_NUMBER || slot->kind == SLOT_ONCE;
+        return slot->kind == SLOT_NUMBER || slot->kind == SLOT_ONCE ||
+               (slot->kind == SLOT_RESULT && !slot->is_list && slot->container == 0);
     }
     if (slot->kind == SLOT_ARRAY) {
         return !slot->changed && !slot->rebound && !slot->listed;
@@ -29,8 +30,9 @@ bool
 lean_fits(const Nest *nest)
 {
     bool fits = nest_is_whole_call(nest) && nest->iterators == 1 && nest->exits == 0 &&
-                nest->temporaries == 0 && nest->views == 0 && nest->generators == 0 &&
-                nest->cells <= MOST_CELLS && nest->words <= MOST_WORDS && nest->outputs > 0;
+                nest->lists == 0 && nest->changing == 0 && nest->keyed == 0 &&
+                nest->generators == 0 && nest->cells <= MOST_CELLS && nest->words <= MOST_WORDS &&
+                nest->outputs > 0;
     for (int i = 0; fits && i < nest->slots; i++) {
         fits = slot_fits(&nest->slot[i], i < nest->given);
     }
@@ -42,7 +44,8 @@ static bool
 is_lean_now(const Nest *nest)
 {
     return nest->turn_ns > 0 && nest->turn_ns < SHORT && nest->runs % TIMED_EVERY != 0 &&
-           nest->clean_turns == 0 && nest->between == 0 && nest->skipped == 0 && !nest->after_odd;
+           nest->shares == NULL && nest->clean_turns == 0 && nest->between == 0 &&
+           nest->skipped == 0 && !nest->after_odd;
 }
 
 /* The numbers as one object: one, or a tuple; takes the references. NULL with an exception. */
@@ -97,11 +100,12 @@ lean_call(Nest *nest, PyObject *const *objects, unsigned mask)
     if (size > 4 * nest->size || size >= nest->most_size) {
         return NULL; /* it may be long */
     }
-    bool improved = nest->improved != NULL && nest->shares == NULL;
+    bool improved = nest->improved != NULL;
     Status before = status_keep();
     PyObject *made[MOST_CELLS];
     bool done = run(nest, improved ? nest->improved : nest->function, words, given, cells, mask) &&
                 objects_make(nest, objects, given, cells, made);
+    own_memory_drop(nest, KEPT_BYTES);
     if (!done || !objects_clear_status(nest, given)) {
         status_put_back(before);
     }
