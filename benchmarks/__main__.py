@@ -16,7 +16,7 @@ from benchmarks.cases.loops import GROUP as LOOP_GROUP
 from benchmarks.cases.loops import LOOPS
 from benchmarks.harness import compared
 from benchmarks.programs import GROUP, PROGRAMS
-from benchmarks.report import heading, line, save, save_group, summary
+from benchmarks.report import heading, line, save, summary, update_group
 from benchmarks.totals import totals
 
 GROUPS = {GROUP: PROGRAMS, LOOP_GROUP: LOOPS}
@@ -104,7 +104,7 @@ def run_cases(names: list[str], chosen: argparse.Namespace) -> int:
 
 
 def run_programs(group: str, names: list[str], chosen: argparse.Namespace) -> int:
-    """Time programs in processes of their own; save a group that ran whole; how many results differ from eager's."""
+    """Time programs in processes of their own, and save their rows of a group; how many results differ from eager's."""
     usable = ready([name for name in chosen.peers if name in GROUP_PEERS.get(group, ())])
     print(heading(usable), flush=True)
     rows: list[dict[str, Any]] = []
@@ -119,8 +119,8 @@ def run_programs(group: str, names: list[str], chosen: argparse.Namespace) -> in
             rows.append({"program": name} | row.as_json() | {"peers": others})
     print(summary(rows))
     Console().print(totals(group, rows))
-    if not chosen.no_save and not chosen.quick and names == list(GROUPS[group]):
-        save_group(group, rows)
+    if not chosen.no_save and not chosen.quick:
+        update_group(group, rows, list(GROUPS[group]))
     return sum(bool(row["difference"]) for row in rows)
 
 

@@ -139,6 +139,24 @@ def save_group(group: str, rows: list[dict[str, Any]]) -> list[Path]:
     return [text, plot_group(group, rows)]
 
 
+def update_group(group: str, rows: list[dict[str, Any]], programs: list[str]) -> None:
+    """Save rows in the place of those of the same programs; the others stay, if the same machine measured them."""
+    timed = {row["program"] for row in rows}
+    if not timed.issuperset(programs):
+        path = RESULTS / f"{group}.json"
+        saved = (
+            json.loads(path.read_text()) if path.exists() else {"machine": machine(), "rows": []}
+        )
+        if saved["machine"] != machine():
+            print(
+                f"{path.name} is of another machine or other versions, and stays as it is: run all of {group}"
+            )
+            return
+        rows = [row for row in saved["rows"] if row["program"] not in timed] + rows
+        rows = sorted(rows, key=lambda row: programs.index(row["program"]))
+    save_group(group, rows)
+
+
 def save_rows(name: str, rows: list[dict[str, Any]]) -> Path:
     """Write `results/<name>.json`."""
     RESULTS.mkdir(exist_ok=True)

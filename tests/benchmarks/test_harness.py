@@ -78,6 +78,27 @@ def test_results_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     }
 
 
+def test_some_programs_of_a_group_are_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their rows take the place of those before, in the group's order; rows of another machine stay alone."""
+    monkeypatch.setattr(report, "RESULTS", tmp_path)
+    monkeypatch.setattr(report, "plot_group", lambda *_: tmp_path)
+
+    def saved() -> list[tuple[str, float]]:
+        rows = json.loads((tmp_path / "group.json").read_text())["rows"]
+        return [(row["program"], row["ratio"]) for row in rows]
+
+    names = ["one", "two", "three"]
+    report.update_group("group", [{"program": name, "ratio": 1.0} for name in names], names)
+    report.update_group("group", [{"program": "two", "ratio": 2.0}], names)
+    assert saved() == [("one", 1.0), ("two", 2.0), ("three", 1.0)]
+    monkeypatch.setattr(report, "processor", lambda: "another")
+    report.update_group("group", [{"program": "one", "ratio": 3.0}], names)
+    assert saved() == [("one", 1.0), ("two", 2.0), ("three", 1.0)]
+    assert "run all of group" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", [*CASES, *PROGRAMS])
 def test_programs_are_plain_and_repeatable(name: str) -> None:
     """Each program gives the same bits from the same arguments, and knows nothing of ufuse."""
