@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ufuse
+from tests.support.improved import Improved
 from tests.support.native_loops import called
 
 pytest.importorskip("llvmlite")
@@ -164,6 +166,22 @@ def test_flags_that_are_not_ignored_are_not_lost() -> None:
     with np.errstate(over="ignore"):
         assert compiled(huge, np.float64(1e300)) == math.inf
     assert before > 20
+
+
+@pytest.mark.parametrize(
+    ("function", "usual", "odd"), [(root, (2.0, 20), (0.0, 9)), (grown, (5, 3), (60, 3))]
+)
+def test_better_code_begins_so_too(function, usual, odd) -> None:
+    """What it doubts is done as it is elsewhere, and it is used again."""
+    compiled = ufuse.compile(function, backend=Improved())
+    for _ in range(200):
+        compiled(*usual)
+    nest = compiled.__ufuse_cache__.whole_call.artefact
+    assert nest.improved_turns >= nest.lean_runs > 150
+    before = nest.lean_runs
+    for given in (odd, usual, odd, *[usual] * 40):
+        assert outcome(compiled, given) == outcome(function, given)
+    assert nest.lean_runs > before + 20
 
 
 def test_longer_calls_are_run_in_parts() -> None:

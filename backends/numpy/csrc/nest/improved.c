@@ -219,7 +219,8 @@ nest_improve(PyObject *self, PyObject *args)
     Nest *nest = (Nest *)self;
     Py_XSETREF(nest->improved_owner, Py_NewRef(owner));
     Py_XSETREF(nest->next_improver, Py_XNewRef(next));
-    Py_XSETREF(nest->shares, Py_XNewRef(shares));
+    bool has_shares = shares != NULL && PyTuple_GET_SIZE(shares) > 0;
+    Py_XSETREF(nest->shares, has_shares ? Py_NewRef(shares) : NULL);
     nest->improved = nest->function == NULL ? NULL : function;
     nest->improved_cost = 0;
     Py_RETURN_NONE;
