@@ -187,6 +187,13 @@ def _copy(reader: Reader, item: Item) -> Item:
     return elementwise.computed(reader, elementwise.copied(reader, item))
 
 
+def _conjugate(reader: Reader, item: Item) -> Item:
+    """The method `conj`: of reals it is the array itself."""
+    if not isinstance(item, Array | Part | Lazy) or elementwise.dtype(reader, item).kind != "c":
+        raise NotNativeError("the method conj of what is not complex is not compiled yet")
+    return elementwise.apply(reader, np.conjugate, item)
+
+
 def _flip(reader: Reader, item: Item) -> Item:
     nothing = Known(None)
     return views.taken(reader, reductions.row(reader, item), SliceOf(nothing, nothing, Known(-1)))
@@ -242,6 +249,7 @@ METHODS: dict[str, Rule] = {
     "astype": composed.converted, "tolist": made_lists.of_array, "fill": composed.filled,
     "argsort": arranged.order,
     "cumsum": arranged.accumulated("add"), "cumprod": arranged.accumulated("multiply"), "nonzero": arranged.nonzero,
+    "conj": _conjugate, "conjugate": _conjugate,
     "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }
 # fmt: on
