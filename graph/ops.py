@@ -128,7 +128,10 @@ STRIDE_INDEPENDENT_COMPLEX = STRIDE_INDEPENDENT - frozenset(
 
 
 # Those of complex numbers whose bits depend on whether the result is new memory, not on the operands' strides.
-OPERANDS_ANYHOW_COMPLEX = frozenset({"multiply", "divide"})
+OPERANDS_ANYHOW_COMPLEX = frozenset(
+    """multiply divide exp expm1 exp2 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh arcsin arccos arctan
+    arcsinh arccosh arctanh""".split()
+)
 
 
 # Ufuncs whose vector code NumPy 2.4 has wrong where the result's memory is strided: only new memory may be written.

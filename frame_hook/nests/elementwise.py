@@ -295,7 +295,7 @@ def update_with(reader: Reader, target: Part, one: Lazy) -> None:
         raise NotNativeError(f"{one.name} in place")
     for length, axis in zip(one.lengths, target.axes, strict=True):
         doubt_unlike(reader.out, length.value, axis.length.value)
-    if ops.depends_on_strides(one.name, *one.dtypes):
+    if ops.depends_on_strides(one.name, *one.dtypes) and len(one.inputs) > 1:
         _doubt_one_element(reader, target)
     reader.writes(target.holder)
     result = _as(reader, one, target.dtype)

@@ -144,6 +144,22 @@ def test_odd_numbers(special, is_silent) -> None:
         native_turns(statements, lambda: (x[:, 1].copy(), 40))
 
 
+def turned(x, n):
+    for k in range(n):
+        phase = np.exp(1j * np.pi / (k + 2))
+        x[k % len(x)] *= phase + np.sqrt(x[0]) - np.log(2 + 1j * k)
+        x[:] = np.sqrt(x) + np.tanh(x[::-1])
+        x[1:2] = np.exp(x[2:3] * 1e-3)
+        np.sin(x[:1], x[:1])
+    return x, phase
+
+
+def test_functions_of_one_number_are_those_of_arrays() -> None:
+    """NumPy calls the loop that it has for arrays."""
+    given = points(6) / 100, 60
+    assert native_turns(turned, lambda: given) > 20
+
+
 def parts_dropped(x, r):
     for i in range(len(x)):
         r[:] = x[i] * 2.0
