@@ -51,6 +51,7 @@ from ufuse.frame_hook.nests.values import (
     SliceOf,
     Table,
     Text,
+    Thing,
 )
 from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, U32, Value
 
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 MOST_ITEMS = 32  # of a tuple that is stored into a row
+NOT_KEYED = "it changes a dict that is not known to have ints, or pairs of them, as keys of numbers of one type"
 
 
 def element(reader: Reader, container: Item, key: Item) -> Item:
@@ -199,6 +201,10 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
     if isinstance(container, Table | Row):
         tables.store(reader, container, key, item)
         return
+    if isinstance(container, Entries | Thing) and isinstance(container.value, dict):
+        raise NotNativeError(NOT_KEYED)
+    if isinstance(container, Items):
+        raise NotNativeError("it stores into a tuple")
     if not isinstance(container, Array | Part):
         raise NotNativeError("it stores into what is no array")
     reader.writes(container.holder)
