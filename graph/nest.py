@@ -33,6 +33,7 @@ U64, U32, U16, U8 = "u64", "u32", "u16", "u8"
 REALS = (F64, F32)
 INTEGERS = (I64, I32, I16, I8, U64, U32, U16, U8)
 TURNS = ".turns"  # no local can be called so
+NO_ARRAY = -1  # in the place of an array's number
 EXIT = ".exit"  # by which the nest was left: 0 at its header
 # What a slot's number may be, by name, and the type of its variable: Python's and NumPy's own, then NumPy's only.
 KINDS = {
@@ -434,7 +435,8 @@ class ResultSlot:
 
     `kinds` are those of KINDS that a number may be of, each with a variable, `name.float` and so on. Which one it is
     says `name.kind`: twice its place, and one more for a scalar of NumPy. "array" or "view" stands alone, with the
-    variables of an array that is bound again, and that may be a view. `items`: the number that the items of a list are
+    variables of an array that is bound again, and that may be a view. It begins as NO_ARRAY, and is None where it stays
+    so, by ways of the call that give something else. `items`: the number that the items of a list are
     which is made of such an array; `is_numpy`: these are scalars of NumPy.
 
     A `container` is of such an array's elements, as keys: one of CONTAINERS. What they lead to are numbers of the kind

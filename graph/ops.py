@@ -127,6 +127,13 @@ STRIDE_INDEPENDENT_COMPLEX = STRIDE_INDEPENDENT - frozenset(
 )
 
 
+# Those of complex numbers whose bits depend on whether the result is new memory, not on the operands' strides.
+OPERANDS_ANYHOW_COMPLEX = frozenset(
+    """multiply divide exp expm1 exp2 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh arcsin arccos arctan
+    arcsinh arccosh arctanh""".split()
+)
+
+
 # Ufuncs whose vector code NumPy 2.4 has wrong where the result's memory is strided: only new memory may be written.
 NEEDS_NEW_MEMORY = frozenset("isnan isinf isfinite signbit".split())
 
@@ -136,6 +143,14 @@ def depends_on_strides(name: str, *dtypes: np.dtype) -> bool:
     kinds = {dtype.kind for dtype in dtypes}
     independent = STRIDE_INDEPENDENT_COMPLEX if "c" in kinds else STRIDE_INDEPENDENT
     return bool(kinds & {"f", "c"}) and name not in independent
+
+
+def depends_on_operands(name: str, *dtypes: np.dtype) -> bool:
+    """Whether a ufunc's loop of these dtypes may compute other bits where its operands are strided."""
+    is_complex = any(dtype.kind == "c" for dtype in dtypes)
+    return depends_on_strides(name, *dtypes) and not (
+        is_complex and name in OPERANDS_ANYHOW_COMPLEX
+    )
 
 
 def op_of(ufunc: np.ufunc) -> Op:

@@ -89,6 +89,11 @@ def depends_on_strides(loop: Loop) -> bool:
     return loop.kind == "ufunc" and ops.depends_on_strides(loop.name, *loop.dtypes)
 
 
+def depends_on_operands(loop: Loop) -> bool:
+    """Whether that is so of its operands' strides, not only where the result is no new memory."""
+    return loop.kind == "ufunc" and ops.depends_on_operands(loop.name, *loop.dtypes)
+
+
 @lru_cache(maxsize=4096)
 def loop_object(loop: Loop) -> Any:
     """The inner loop that C runs."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from ufuse.frame_hook.nests import (
     arithmetic,
     arranged,
+    complexes,
     composed,
     elementwise,
     made_lists,
@@ -25,6 +26,7 @@ from ufuse.frame_hook.nests.values import (
     CALLABLE,
     INT,
     Array,
+    Complex,
     Item,
     Items,
     Known,
@@ -35,6 +37,8 @@ from ufuse.frame_hook.nests.values import (
     Part,
     SliceOf,
 )
+from ufuse.graph import ops
+from ufuse.graph.nest import I64
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -56,9 +60,29 @@ def called(
     rule = FUNCTIONS.get(function)
     if rule is None and isinstance(function, np.ufunc) and any(map(is_array, arguments)):
         rule = functools.partial(_ufunc, function=function)
+    if _is_of_complex_number(function, arguments) and not keywords:
+        return _of_complex_number(reader, function, *arguments)
     if rule is None or not (function in OF_NUMBERS or any(map(is_array, arguments))):
         return None
     return _applied(reader, rule, arguments, keywords)
+
+
+def _is_of_complex_number(function: Any, arguments: Sequence[Item]) -> TypeGuard[np.ufunc]:
+    """Whether a call computes an elementwise function of a complex number as its loop does it in an array."""
+    return (
+        isinstance(function, np.ufunc)
+        and len(arguments) == function.nin == 1
+        and function.__name__ in ops.OPERANDS_ANYHOW_COMPLEX
+        and complexes.is_complex(arguments[0])
+    )
+
+
+def _of_complex_number(reader: Reader, function: np.ufunc, item: Item) -> Complex:
+    given = elementwise.complex_operand(reader, item)
+    found = elementwise.computed(reader, elementwise.apply(reader, function, given))
+    assert isinstance(found, Array)
+    first = reader.out.constant(I64, 0)
+    return complexes.load(reader.out, reader.array(found.holder), (first,))
 
 
 def called_method(
@@ -187,6 +211,13 @@ def _copy(reader: Reader, item: Item) -> Item:
     return elementwise.computed(reader, elementwise.copied(reader, item))
 
 
+def _conjugate(reader: Reader, item: Item) -> Item:
+    """The method `conj`: of reals it is the array itself."""
+    if not isinstance(item, Array | Part | Lazy) or elementwise.dtype(reader, item).kind != "c":
+        raise NotNativeError("the method conj of what is not complex is not compiled yet")
+    return elementwise.apply(reader, np.conjugate, item)
+
+
 def _flip(reader: Reader, item: Item) -> Item:
     nothing = Known(None)
     return views.taken(reader, reductions.row(reader, item), SliceOf(nothing, nothing, Known(-1)))
@@ -242,6 +273,7 @@ METHODS: dict[str, Rule] = {
     "astype": composed.converted, "tolist": made_lists.of_array, "fill": composed.filled,
     "argsort": arranged.order,
     "cumsum": arranged.accumulated("add"), "cumprod": arranged.accumulated("multiply"), "nonzero": arranged.nonzero,
+    "conj": _conjugate, "conjugate": _conjugate,
     "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }
 # fmt: on

@@ -80,6 +80,18 @@ def kept(code: Code, name: str, kind: NumberKind) -> Number | Complex:
     return Complex(kind, *(code.get(f"{name}.{part}", F64) for part in PARTS))
 
 
+def load(code: Code, array: int, place: Sequence[Value]) -> Complex:
+    """An element of an array."""
+    parts = (code.op("load", F64, *place, attributes=(array, part)) for part in PARTS)
+    return Complex(NP_COMPLEX, *parts)
+
+
+def store(code: Code, array: int, place: Sequence[Value], one: Complex) -> None:
+    """Write an element of an array."""
+    for part in PARTS:
+        code.store(array, *place, getattr(one, part), part=part)
+
+
 def whole(code: Code, item: Item) -> Complex:
     """A number as a complex one."""
     one = scalar(code, item)

@@ -70,8 +70,8 @@ def _floats(reader: Reader, item: Item) -> Array | Part | Lazy:
     return one
 
 
-def _vector(reader: Reader, item: Item) -> Part:
-    return reductions.row(reader, _array(item))
+def _vector(reader: Reader, item: Item, *, takes_complex: bool = True) -> Part:
+    return reductions.row(reader, _array(item), takes_complex=takes_complex)
 
 
 def norm(
@@ -224,7 +224,7 @@ def diff(reader: Reader, item: Item) -> Lazy:
 
 def roll(reader: Reader, item: Item, shift: Item, axis: Item | None = None) -> Lazy:
     """`np.roll` along an axis; of a vector without one a view of it."""
-    one = reductions.array_of(reader, _array(item))
+    one = reductions.array_of(reader, _array(item), takes_complex=True)
     along_all = axis is None or is_none(axis)
     if along_all and len(one.axes) > 1:
         raise NotNativeError("np.roll of several axes at once")
@@ -279,7 +279,8 @@ def append(reader: Reader, item: Item, values: Item) -> Array:
     """`np.append` of a number or a vector to a vector, of one dtype; a whole number is a float among these."""
     if elementwise.is_array(values):
         return concatenate(reader, Items((item, values)))
-    out, one, number = reader.out, _vector(reader, item), conversions.number(reader.out, values)
+    out, one = reader.out, _vector(reader, item, takes_complex=False)
+    number = conversions.number(out, values)
     if number.type.dtype != one.dtype and (one.dtype != FLOAT or number.type.kind != "int"):
         raise NotNativeError("it appends a number of another type to an array")
     value = conversions.as_element(out, number, ELEMENTS[one.dtype])
@@ -338,6 +339,7 @@ def variance(
     divisor = Number(NP_FLOAT, out.op("to_f64", F64, count))
     if isinstance(total, Number):
         return Number(NP_FLOAT, out.op("div", F64, total.value, divisor.value))
+    assert isinstance(total, Array)
     quotient = elementwise.apply(reader, np.divide, total, divisor)
     return reductions.in_place(reader, total, quotient)
 

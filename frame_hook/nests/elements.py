@@ -24,7 +24,6 @@ from ufuse.frame_hook.nests import (
 )
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
-    NP_COMPLEX,
     Array,
     ArrayKind,
     Character,
@@ -52,13 +51,15 @@ from ufuse.frame_hook.nests.values import (
     SliceOf,
     Table,
     Text,
+    Thing,
 )
-from ufuse.graph.nest import COMPLEX, ELEMENTS, F64, I1, I64, PARTS, U32, Value
+from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, U32, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 MOST_ITEMS = 32  # of a tuple that is stored into a row
+NOT_KEYED = "it changes a dict that is not known to have ints, or pairs of them, as keys of numbers of one type"
 
 
 def element(reader: Reader, container: Item, key: Item) -> Item:
@@ -150,9 +151,7 @@ def _loaded(
         loaded = reader.out.op("load", U32, *place, attributes=(reader.array(holder),))
         return Character(loaded)
     if dtype == COMPLEX:
-        number = reader.array(holder)
-        parts = (reader.out.op("load", F64, *place, attributes=(number, one)) for one in PARTS)
-        return Complex(NP_COMPLEX, *parts)
+        return complexes.load(reader.out, reader.array(holder), place)
     type_ = ELEMENTS.get(dtype)
     if type_ is None:
         raise NotNativeError(f"elements of {dtype} are not compiled yet")
@@ -202,6 +201,10 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
     if isinstance(container, Table | Row):
         tables.store(reader, container, key, item)
         return
+    if isinstance(container, Entries | Thing) and isinstance(container.value, dict):
+        raise NotNativeError(NOT_KEYED)
+    if isinstance(container, Items):
+        raise NotNativeError("it stores into a tuple")
     if not isinstance(container, Array | Part):
         raise NotNativeError("it stores into what is no array")
     reader.writes(container.holder)
@@ -240,9 +243,7 @@ def _store(reader: Reader, holder: Holder, place: tuple[Value, ...], item: Item)
 def _store_complex(reader: Reader, holder: Holder, place: tuple[Value, ...], item: Item) -> None:
     one = complexes.whole(reader.out, item)
     elementwise.settle(reader)
-    for part in PARTS:
-        value = getattr(one, part)
-        reader.out.store(reader.array(holder), *place, value, part=part)
+    complexes.store(reader.out, reader.array(holder), place, one)
 
 
 def _converted(reader: Reader, item: Item, dtype: object) -> Value:

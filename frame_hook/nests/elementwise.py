@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import conversions, rolls, views
+from ufuse.frame_hook.nests import complexes, conversions, rolls, views
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     Array,
     ArrayItem,
     ArrayKind,
     Axis,
+    Complex,
     Converted,
     Holder,
     Item,
@@ -30,7 +32,7 @@ from ufuse.frame_hook.nests.values import (
     Rolled,
 )
 from ufuse.graph import ops
-from ufuse.graph.nest import COMPLEX, ELEMENTS, I64, MAP_AXES, Map, Scalar, Step, Value, View
+from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, MAP_AXES, Map, Scalar, Step, Value, View
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
 
@@ -81,6 +83,8 @@ def _fast_power(kind: np.dtype, right: Item) -> np.ufunc | None:
     if not isinstance(right, Known) or type(right.value) not in (int, float):
         raise NotNativeError("a power of an array with a computed exponent")
     value, inexact = right.value, kind.kind == "f"
+    if kind.kind == "c" and (type(value) is not int or value != 2):
+        raise NotNativeError("such a power of an array of complex numbers is not compiled yet")
     if type(value) is int and value == 2:
         return np.square
     if type(value) is int and value == -1 and inexact:
@@ -101,7 +105,7 @@ def apply(reader: Reader, ufunc: np.ufunc, *items: Item) -> Lazy:
         dtypes = infer.loop_dtypes(ufunc, [_typed(one) for one in given])
     except infer.CannotInfer as why:
         raise NotNativeError(str(why)) from None
-    if ops.depends_on_strides(ufunc.__name__, *dtypes):
+    if ops.depends_on_operands(ufunc.__name__, *dtypes):
         _check_contiguous(reader, ufunc, given)
     inputs = tuple(_as(reader, one, kind) for one, kind in zip(given, dtypes, strict=False))
     return _lazy(reader, ufunc.__name__, dtypes, inputs)
@@ -149,19 +153,19 @@ def copied(reader: Reader, item: ArrayItem) -> Lazy:
     return Lazy("copy", (given.dtype, given.dtype), (given,), given.lengths)
 
 
-Read = Part | Lazy | Rolled | Known | Number
+Read = Part | Lazy | Rolled | Known | Number | Complex
 
 
 def _read(reader: Reader, item: Item) -> Read:
     match item:
         case Lazy():
             return rolls.as_operand(item)
-        case Number():
+        case Number() | Complex():
             return item
         case Array() | Part():
             return views.part(reader, item)
         case Known():
-            conversions.number(reader.out, item)
+            complexes.scalar(reader.out, item)
             return item
     raise NotNativeError("it computes with what is no array and no number")
 
@@ -170,9 +174,9 @@ def _typed(one: Read) -> infer.Operand:
     match one:
         case Known():
             return infer.Constant(one.value)
-        case Number(type=kind) if kind.numpy:
+        case Number(type=kind) | Complex(type=kind) if kind.numpy:
             return ArrayType(kind.dtype, (), (), scalar=True)
-        case Number(type=kind):
+        case Number(type=kind) | Complex(type=kind):
             return NumberType(kind.kind)
     assert isinstance(one, Part | Lazy | Rolled)
     return ArrayType(one.dtype, (), ())
@@ -183,13 +187,26 @@ def _as(reader: Reader, one: Read, kind: np.dtype) -> Operand:
     if isinstance(one, Part | Lazy | Rolled):
         if one.dtype == kind:
             return one
+        if one.dtype.kind == "c":
+            raise NotNativeError("an array of complex numbers is converted")  # NumPy may warn
         return Lazy("cast", (one.dtype, kind), (one,), one.lengths)
+    if kind == COMPLEX:
+        return complex_operand(reader, one)
     number = conversions.number(reader.out, one)
     if kind not in ELEMENTS:
         raise NotNativeError(f"a number as an operand of {kind} is not compiled yet")
     if kind == np.float32 and not number.type.numpy:  # of an int by way of an array of ints
         conversions.doubt_inexact(reader.out, number)
     return Converted(conversions.as_element(reader.out, number, ELEMENTS[kind]), kind)
+
+
+def complex_operand(reader: Reader, item: Item) -> Part:
+    """A number as a complex one: an array of one element, which is the same along all axes."""
+    one = complexes.whole(reader.out, item)
+    fresh = allocated(reader, COMPLEX, [Length(reader.out.constant(I64, 1), is_one=True)])
+    place = reader.out.constant(I64, 0)
+    complexes.store(reader.out, reader.array(fresh.holder), (place,), one)
+    return views.part(reader, fresh)
 
 
 def _check_contiguous(reader: Reader, ufunc: np.ufunc, given: Sequence[Read]) -> None:
@@ -274,19 +291,29 @@ def update_with(reader: Reader, target: Part, one: Lazy) -> None:
         raise NotNativeError("an array has too few axes for its new value")
     if not np.can_cast(one.dtype, target.dtype, "same_kind"):
         raise NotNativeError(f"{one.dtype} is stored into {target.dtype} in place")
-    if ops.depends_on_strides(one.name, *one.dtypes):
+    if ops.depends_on_operands(one.name, *one.dtypes):
         raise NotNativeError(f"{one.name} in place")
     for length, axis in zip(one.lengths, target.axes, strict=True):
         doubt_unlike(reader.out, length.value, axis.length.value)
+    if ops.depends_on_strides(one.name, *one.dtypes) and len(one.inputs) > 1:
+        _doubt_one_element(reader, target)
     reader.writes(target.holder)
     result = _as(reader, one, target.dtype)
     assert isinstance(result, Lazy)
     _write(reader, target, result)
 
 
+def _doubt_one_element(reader: Reader, target: Part) -> None:
+    """Leave a statement over one element to NumPy, which takes it for a reduction where it is in place."""
+    out = reader.out
+    lengths = [length.value for length in target.lengths]
+    count = functools.reduce(functools.partial(out.op, "mul", I64), lengths)
+    out.doubt_if(out.op("ilt", I1, count, out.constant(I64, 2)))
+
+
 def stored(reader: Reader, item: Item, kind: np.dtype) -> Operand:
     """What is stored, with the dtype of the array: an unsafe cast where NumPy has one."""
-    if is_array(item):
+    if is_array(item) or kind == COMPLEX:
         return _as(reader, _read(reader, item), kind)
     return _as(reader, conversions.number(reader.out, item), kind)
 
@@ -310,8 +337,6 @@ def emit(reader: Reader, target: Part, value: Lazy) -> None:
     if not 1 <= len(target.axes) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
     note_length(reader, target.axes)
-    if COMPLEX in (target.dtype, *value.dtypes):
-        raise NotNativeError("array statements of complex numbers are not compiled yet")
     leaves: dict[Part | Converted, int] = {}
     order: list[Lazy] = []
     _collect(value, leaves, order)

@@ -46,6 +46,7 @@ from ufuse.frame_hook.nests.values import (
     Kind,
     Known,
     Listed,
+    ListPart,
     MadeFunction,
     MadeList,
     MadeRows,
@@ -97,7 +98,7 @@ EACH = MadeFunction(
 
 
 # What such a call goes over as if a generator gave its items.
-GONE_OVER = Numbers, MadeList, MadeRows, Row, Array, RangeOf, MapOf, GridOf
+GONE_OVER = Numbers, ListPart, MadeList, MadeRows, Row, Array, RangeOf, MapOf, GridOf
 
 
 # Functions and generators -----------------------------------------------------------------------------------------

@@ -102,7 +102,10 @@ class Holders:
     @staticmethod
     def element_kind(dtype: np.dtype) -> NumberKind:
         """The kind of an array's elements."""
-        return ELEMENT_KINDS[ELEMENTS[dtype]]
+        type_ = ELEMENTS.get(dtype)
+        if type_ is None:
+            raise NotNativeError(f"elements of {dtype} are not compiled yet")
+        return ELEMENT_KINDS[type_]
 
     def item_kind(self, holder: Holder) -> NumberKind:
         """The kind of an array's elements, or of a list's items."""

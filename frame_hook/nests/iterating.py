@@ -38,6 +38,7 @@ from ufuse.frame_hook.nests.values import (
     Known,
     Lazily,
     Lazy,
+    Listed,
     ListPart,
     MadeList,
     MadeRows,
@@ -258,6 +259,11 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
         case Objects(holder):
             _set(reader, name, zero, one)
             return Elements(holder, 0), object_lists.length(reader, item).value
+        case Listed(items, site) if not items or site:
+            if items:
+                raise made_lists.GrowError(site, conversions.number(out, items[0]).type)
+            _set(reader, name, zero, one)
+            return Members(keeping.keep(reader, f"{name}.items", Items(()))), zero
         case MadeList():
             made = made_lists.settled(item).holder
             _set(reader, name, zero, one)
@@ -408,6 +414,10 @@ def _members(reader: Reader, kind: Members, name: str) -> tuple[Item, ...]:
 def _begin_turn_of_tuple(reader: Reader, kind: Members, name: str) -> None:
     """Push a member: one block for each type that there is."""
     out, items, now = reader.out, _members(reader, kind, name), _next(reader, name)
+    if not items:
+        reader.go_to_doubt()  # never
+        reader.stack.append(Known(None))
+        return
     kinds = [conversions.number(out, one).type if is_number(one) else None for one in items]
     if None in kinds or len(set(kinds)) == 1:
         reader.stack.append(chosen(reader, items, now))

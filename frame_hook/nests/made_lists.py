@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from ufuse.frame_hook.nests.values import (
     RowOf,
     Rows,
     TemporaryKind,
+    Turning,
 )
 from ufuse.graph.nest import I1, I64, Value
 
@@ -161,7 +162,7 @@ def append(reader: Reader, owner: Listed | MadeList, item: Item) -> None:
         if not owner.site:
             raise NotNativeError(SEVERAL_TYPES)
         raise GrowError(owner.site, one.type)
-    refuse_change(reader, owner)
+    _lengthen_loops(reader, owner)
     keep_apart(reader, owner, item)
     if owner.mixed and one.type.is_real:
         reader.out.set(owner.mixed, reader.out.constant(I1, True))
@@ -196,6 +197,30 @@ def refuse_change(reader: Reader, owner: MadeList) -> None:
             raise NotNativeError("it appends to a list that it goes over")
 
 
+def _lengthen_loops(reader: Reader, owner: MadeList) -> None:
+    """Loops over a list have one turn more where it gets one item more, unless they go backwards.
+
+    Raises:
+        NotNativeError: it is a row, or they go over other things beside it.
+
+    """
+    out = reader.out
+    turning = [
+        one
+        for one in parts_in(_stacks(reader), (Turning,))
+        if isinstance(one.kind, Elements) and one.kind.holder == owner.holder
+    ]
+    found = [one for one in _gone_over(reader) if isinstance(one, Elements)]
+    if len(turning) != sum(one.holder == owner.holder for one in found):
+        refuse_change(reader, owner)
+    if owner.is_row:
+        refuse_change(reader, owner)
+    for name in dict.fromkeys(one.name for one in turning):
+        is_forwards = out.op("igt", I1, out.get(f"{name}.step", I64), out.constant(I64, 0))
+        more = out.op("widen", I64, is_forwards)
+        out.set(f"{name}.left", out.op("add", I64, out.get(f"{name}.left", I64), more))
+
+
 def number_of(reader: Reader, item: Item) -> Number:
     """A number as it is put into a list."""
     return either.known(conversions.number(reader.out, item))
@@ -203,11 +228,15 @@ def number_of(reader: Reader, item: Item) -> Number:
 
 def _gone_over(reader: Reader) -> list[Elements | Rows]:
     """What loops go over, in the functions around, too."""
+    return list(parts_in(_stacks(reader), (Elements, Rows)))
+
+
+def _stacks(reader: Reader) -> tuple[Any, ...]:
+    """The stacks of the function and of those around it."""
     versions: list[Version | None] = [reader.frame.caller]
     while versions[-1] is not None:
         versions.append(versions[-1].caller)
-    stacks = [one.stack for one in versions if one is not None]
-    return list(parts_in((reader.stack, *stacks), (Elements, Rows)))
+    return (reader.stack, *(one.stack for one in versions if one is not None))
 
 
 def length(reader: Reader, item: MadeList) -> Number:

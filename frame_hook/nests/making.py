@@ -19,7 +19,7 @@ from ufuse.frame_hook.nests import (
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     Array,
-    Converted,
+    Complex,
     Item,
     Items,
     Known,
@@ -31,7 +31,7 @@ from ufuse.frame_hook.nests.values import (
     Number,
     Part,
 )
-from ufuse.graph.nest import ELEMENTS, I1, I64
+from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -49,6 +49,8 @@ def dtype_of(item: Item | None, default: np.dtype) -> np.dtype:
         wanted = np.dtype(item.value)
         if wanted in ELEMENTS and wanted.char not in "qQ":  # equal to "l" and "L"
             return wanted
+        if wanted == COMPLEX:
+            return COMPLEX
     raise NotNativeError("a new array with this dtype")
 
 
@@ -68,12 +70,11 @@ def lengths_of(reader: Reader, shape: Item) -> list[Length]:
 
 
 def _filled(reader: Reader, kind: np.dtype, lengths: Sequence[Length], value: Any) -> Array:
-    if value is not None and kind not in ELEMENTS:
+    if value is not None and kind not in ELEMENTS and kind != COMPLEX:
         raise NotNativeError(f"a new array of {kind}")
     fresh = elementwise.allocated(reader, kind, lengths)
     if value is not None:
-        constant = reader.out.constant(ELEMENTS[kind], kind.type(value).item())
-        elementwise.assign(reader, views.part(reader, fresh), Converted(constant, kind))
+        elementwise.assign(reader, views.part(reader, fresh), Known(kind.type(value).item()))
     return fresh
 
 
@@ -102,12 +103,13 @@ def maker_like(value: Any) -> Rule:
 
 def full(reader: Reader, shape: Item, value: Item, dtype: Item | None = None) -> Array:
     """`np.full` of a number."""
-    one = conversions.number(reader.out, value)
+    one = complexes.scalar(reader.out, value)
     kind = dtype_of(dtype, one.type.dtype)
-    if kind != one.type.dtype:
+    if kind not in (one.type.dtype, COMPLEX):
         raise NotNativeError(f"a new array of {kind} of another number")
-    fresh = elementwise.allocated(reader, kind, lengths_of(reader, shape))
-    elementwise.assign(reader, views.part(reader, fresh), Converted(one.value, kind))
+    lengths = lengths_of(reader, shape)
+    fresh = elementwise.allocated(reader, kind, lengths)
+    elementwise.assign(reader, views.part(reader, fresh), one)
     return fresh
 
 
@@ -122,11 +124,22 @@ def identity(reader: Reader, size: Item, *, dtype: Item | None = None) -> Array:
     assert is_small(size)
     kind = dtype_of(dtype, np.dtype(float))
     fresh = _filled(reader, kind, lengths_of(reader, Items((size, size))), 0)
-    unit = reader.out.constant(ELEMENTS[kind], kind.type(1).item())
+    unit = Known(kind.type(1).item())
     for i in range(size.value):
         place = reader.out.constant(I64, i)
-        reader.out.store(reader.array(fresh.holder), place, place, unit)
+        _store(reader, fresh, (place, place), unit)
     return fresh
+
+
+def _store(reader: Reader, array: Array, place: Sequence[Value], item: Item) -> None:
+    """Put a number into a new array."""
+    out, number = reader.out, reader.array(array.holder)
+    kind = reader.dtype(array.holder)
+    if kind == COMPLEX:
+        complexes.store(out, number, place, complexes.whole(out, item))
+    else:
+        one = conversions.number(out, item)
+        out.store(number, *place, conversions.as_element(out, one, ELEMENTS[kind]))
 
 
 def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
@@ -150,10 +163,10 @@ def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
         shape, rows = (len(rows), len(within[0])), tuple(one for row in within for one in row)
     if isinstance(items, Listed) and not rows:
         return _filled(reader, dtype_of(dtype, np.dtype(float)), lengths_of(reader, Known(0)), None)
-    if not 1 <= len(rows) <= MOST_NUMBERS or any(map(complexes.is_complex, rows)):
-        raise NotNativeError("an array of what are no numbers, or of many")
+    if not 1 <= len(rows) <= MOST_NUMBERS:
+        raise NotNativeError("an array of no numbers, or of many")
     elementwise.settle(reader)
-    numbers = [conversions.number(reader.out, one) for one in rows]
+    numbers = [complexes.scalar(reader.out, one) for one in rows]
     kind = dtype_of(dtype, np.result_type(*(one.type.dtype for one in numbers)))
     return _of_numbers(reader, shape, numbers, kind)
 
@@ -183,7 +196,7 @@ def _of_rows(reader: Reader, rows: Sequence[Item], dtype: Item | None) -> Array:
     if not all(map(elementwise.is_array, rows)):
         raise NotNativeError("an array of arrays and numbers")
     kind = dtype_of(dtype, np.result_type(*(elementwise.dtype(reader, one) for one in rows)))
-    vectors = [reductions.row(reader, one) for one in rows]
+    vectors = [reductions.row(reader, one, takes_complex=True) for one in rows]
     first, *others = (one.axes[0].length for one in vectors)
     for length in others:
         doubt_unlike(reader.out, first.value, length.value)
@@ -195,16 +208,15 @@ def _of_rows(reader: Reader, rows: Sequence[Item], dtype: Item | None) -> Array:
 
 
 def _of_numbers(
-    reader: Reader, shape: Sequence[int], numbers: Sequence[Number], kind: np.dtype
+    reader: Reader, shape: Sequence[int], numbers: Sequence[Number | Complex], kind: np.dtype
 ) -> Array:
     out = reader.out
-    if any(one.type.is_real for one in numbers) and kind.kind != "f":
+    if any(one.type.is_real for one in numbers) and kind.kind not in "fc":
         raise NotNativeError("an array of integers is made of floats")
-    type_ = ELEMENTS[kind]
-    values = [conversions.as_element(out, one, type_) for one in numbers]
+    if kind != COMPLEX and any(isinstance(one, Complex) for one in numbers):
+        raise NotNativeError("an array of reals is made of complex numbers")
     lengths = [Length(out.constant(I64, length), is_one=length == 1) for length in shape]
     fresh = elementwise.allocated(reader, kind, lengths)
-    for place, value in zip(np.ndindex(*shape), values, strict=True):
-        index = (out.constant(I64, each) for each in place)
-        out.store(reader.array(fresh.holder), *index, value)
+    for place, one in zip(np.ndindex(*shape), numbers, strict=True):
+        _store(reader, fresh, [out.constant(I64, each) for each in place], one)
     return fresh

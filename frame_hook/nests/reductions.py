@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import elementwise, views
+from ufuse.frame_hook.nests import complexes, elementwise, views
 from ufuse.frame_hook.nests.elementwise import BOOL, is_array
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
@@ -17,6 +17,7 @@ from ufuse.frame_hook.nests.values import (
     NP_INT,
     Array,
     Axis,
+    Complex,
     Item,
     Items,
     Known,
@@ -52,11 +53,11 @@ MOST_EXACT, LARGE = (
 )  # so many whole numbers up to the other have an exact sum as floats
 
 
-def array_of(reader: Reader, item: Item) -> Part:
+def array_of(reader: Reader, item: Item, *, takes_complex: bool = False) -> Part:
     """An array that exists.
 
     Raises:
-        NotNativeError: it is none, or has too many axes.
+        NotNativeError: it is none, or has too many axes, or complex numbers that are not taken.
 
     """
     if not is_array(item):
@@ -67,8 +68,8 @@ def array_of(reader: Reader, item: Item) -> Part:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
     elementwise.note_length(reader, found.axes)
     views.refuse_computed_steps(found)
-    if found.dtype == COMPLEX:
-        raise NotNativeError("array statements of complex numbers are not compiled yet")
+    if found.dtype == COMPLEX and not takes_complex:
+        raise NotNativeError("such a function of complex arrays is not compiled yet")
     return found
 
 
@@ -82,14 +83,14 @@ def _computed(reader: Reader, item: Array | Part | Lazy) -> Part:
     return views.transposed(reader, elementwise.computed(reader, elementwise.turned(item)))
 
 
-def row(reader: Reader, item: Item) -> Part:
+def row(reader: Reader, item: Item, *, takes_complex: bool = False) -> Part:
     """A vector as an array that exists.
 
     Raises:
         NotNativeError: it is no vector.
 
     """
-    found = array_of(reader, item)
+    found = array_of(reader, item, takes_complex=takes_complex)
     if len(found.axes) != 1:
         raise NotNativeError("products of arrays with several axes are not compiled yet")
     return found
@@ -97,11 +98,13 @@ def row(reader: Reader, item: Item) -> Part:
 
 def fold(
     reader: Reader, name: str, item: Item, axis: Item | None = None, keepdims: Item | None = None
-) -> Number | Array:
+) -> Number | Array | Complex:
     """`ufunc.reduce` of an array."""
-    one = as_folded(reader, name, array_of(reader, item))
+    one = as_folded(reader, name, array_of(reader, item, takes_complex=name == "add"))
     axes = folded_axes(axis, len(one.axes))
     keeps = _is_true(keepdims)
+    if one.dtype == COMPLEX:
+        return _complex_sum(reader, one, keeps=keeps)
     if len(axes) == len(one.axes) and not keeps:
         return _number(reader, "fold", name, [one.lengths], one)
     if ELEMENTS.get(one.dtype) is None:
@@ -109,6 +112,15 @@ def fold(
     if len(one.axes) - len(axes) > 1:
         reader.keep_order(one)
     return _reduced(reader, name, one, axes, keeps=keeps)
+
+
+def _complex_sum(reader: Reader, one: Part, *, keeps: bool) -> Array | Complex:
+    if len(one.axes) != 1:
+        raise NotNativeError("sums of complex numbers along several axes are not compiled yet")
+    fresh = _reduced(reader, "add", one, (0,), keeps=True)
+    if keeps:
+        return fresh
+    return complexes.load(reader.out, reader.array(fresh.holder), (reader.out.constant(I64, 0),))
 
 
 def _reduced(reader: Reader, name: str, one: Part, axes: Sequence[int], *, keeps: bool) -> Array:
@@ -187,6 +199,7 @@ def mean(
     out.doubt_if(out.op("ieq", I1, count, out.constant(I64, 0)))
     if isinstance(total, Number):
         return _mean_of(reader, total, count)
+    assert isinstance(total, Array), "sums of complex numbers are left"
     quotient = elementwise.apply(reader, np.divide, total, Number(NP_INT, count))
     if quotient.dtype != one.dtype:
         quotient = Lazy("cast", (quotient.dtype, one.dtype), (quotient,), quotient.lengths)
@@ -245,7 +258,8 @@ def dot(reader: Reader, name: str, left: Item, right: Item) -> Number:
 
 def product(reader: Reader, name: str, left: Item, right: Item) -> Number | Array:
     """`np.dot` or `np.matmul` of vectors and matrices; or what solves a system of equations, or inverts its matrix."""
-    one, other = array_of(reader, left), array_of(reader, right)
+    is_any = name == "matmul"
+    one, other = (array_of(reader, each, takes_complex=is_any) for each in (left, right))
     if len(one.axes) == len(other.axes) == 1 and name in DOTS:
         return dot(reader, name, one, other)
     if name not in DOTS:
@@ -254,7 +268,7 @@ def product(reader: Reader, name: str, left: Item, right: Item) -> Number | Arra
         doubt_unlike(reader.out, *(axis.length.value for axis in one.axes))
     if max(len(one.axes), len(other.axes)) > 2:
         raise NotNativeError("products of arrays of more than two axes")
-    if one.dtype != other.dtype or one.dtype.char not in "dflLiIhHbB":
+    if one.dtype != other.dtype or one.dtype.char not in "dflLiIhHbBD":
         raise NotNativeError(f"products of {one.dtype} and {other.dtype}")
     doubt_unlike(reader.out, one.axes[-1].length.value, other.axes[0].length.value)
     rows, columns = one.axes[:-1], other.axes[1:]

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import operator
 import types
 import weakref
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -53,6 +55,7 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Lazy,
+    Listed,
     MadeDict,
     MadeList,
     NewDict,
@@ -91,6 +94,8 @@ SHORT = 5e-6  # seconds: a call that takes less gains little, if its generators 
 VARYING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 ARRAY, VIEW = "array", "view"
 MOST_KINDS = 4  # of a number, by the way that the call takes
+MOST_FORMS = 6  # of what a call gives, by the way that it takes
+FORM = ".form"  # the result that says which
 
 
 @record
@@ -108,7 +113,14 @@ class Placed:
     what: str
 
 
-Form = Given | Placed | ConstantKind | tuple[Any, ...]  # of what a call gives
+@record
+class NewList:
+    """A new list of so many things."""
+
+    items: tuple[Any, ...]
+
+
+Form = Given | Placed | ConstantKind | NewList | tuple[Any, ...]  # of what a call gives
 Leaf = Number | Array | Part | MadeList | MadeDict
 
 
@@ -367,7 +379,7 @@ class Waiting:
     ) -> None:
         trace, reader, read = _read(code, function, state)
         self._guards, self._slots = trace.guards.for_c(), read.slots
-        self._ending = _ending(trace, reader.form, read)
+        self._ending = _ending(trace, reader.forms, read)
         self._data = Specialisation(
             0, weakref.ref(code), 0, frozenset(), Graph((), (), (), code.co_name),
             trace.guards.remembered(), (), None, code.co_firstlineno, nest=read.nest,
@@ -451,7 +463,7 @@ class WholeReader(Reader):
         self.outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
         self._function, self._given = function, count
         outside.known(function, _called(trace, function, state))
-        self.form: Form | None = None
+        self.forms: dict[Form, int] = {}  # where the results of each begin
         self._kinds: list[list[str]] = []  # of each result
         self._given_lists: dict[
             tuple[int, TemporaryKind], MadeList | MadeDict
@@ -493,14 +505,16 @@ class WholeReader(Reader):
         leaves: list[Leaf] = []
         form = self._form(item, leaves)
         self._check_objects(leaves)
-        if self.form is None:
-            self.form = form
-            self._kinds = [[] for _ in leaves]
-        if form != self.form:
-            self.go_to_doubt()
-            return
-        for place, leaf in enumerate(leaves):
+        if form not in self.forms:
+            if len(self.forms) == MOST_FORMS:
+                self.go_to_doubt()
+                return
+            self.forms[form] = len(self._kinds)
+            self._kinds += [[] for _ in leaves]
+        for place, leaf in enumerate(leaves, self.forms[form]):
             self._give(place, leaf)
+        number = list(self.forms).index(form)
+        self.out.set(f"{FORM}.int", self.out.constant(I64, number))
         self.resume(caller)
         self.jump(self.position)
 
@@ -511,10 +525,11 @@ class WholeReader(Reader):
                 "it returns a list or dict with numbers that something else may have, too"
             )
         given = {place: one for (place, _), one in self._given_lists.items()}
-        return [
+        found: list[Slot] = [
             ResultSlot(_name(place), tuple(kinds), *self._items_of(given.get(place)))
             for place, kinds in enumerate(self._kinds)
         ]
+        return [*found, ResultSlot(FORM, ("int",))] if len(self.forms) > 1 else found
 
     def _items_of(self, given: MadeList | MadeDict | None) -> tuple[Any, ...]:
         """What the items of a list, or keys and what they lead to, are, as `ResultSlot` has it."""
@@ -537,25 +552,27 @@ class WholeReader(Reader):
             if not all(identity.take(self, one) for one in numbers):
                 raise NotNativeError("it returns a number that a list may have, too")
 
-    def _form(self, item: Item, leaves: list[Leaf]) -> Form:
+    def _form(self, item: Item, leaves: list[Leaf], *, nested: bool = False) -> Form:
         """What is given, and as numbers and arrays with their places."""
         match item:
             case Items(register=int(register)):
                 return Given(register)
+            case Listed(items) if not nested:
+                return NewList(tuple(self._form(one, leaves, nested=True) for one in items))
             case Items(items):
-                return tuple(self._form(one, leaves) for one in items)
+                return tuple(self._form(one, leaves, nested=True) for one in items)
             case Known(value) if identity.is_one_object(item):
                 leaves.append(conversions.number(self.out, item))
                 return Placed(len(leaves) - 1, "number")
             case Known(value) if kind_of(value) is not None:
-                return self._form(conversions.number(self.out, item), leaves)
+                return self._form(conversions.number(self.out, item), leaves, nested=nested)
             case Known():
                 return constant_kind(item)
             case Number():
                 slot = self._argument(item)
                 return Given(slot) if slot is not None else _place(item, leaves, "number")
             case Lazy():
-                return self._form(elementwise.computed(self, item), leaves)
+                return self._form(elementwise.computed(self, item), leaves, nested=nested)
             case Array() | Part():
                 return _place(item, leaves, "array")
             case MadeList():
@@ -709,25 +726,34 @@ def _guarded(
     return guarded(trace, code, read, reader.outside)
 
 
-def _ending(trace: Trace, form: Form | None, read: Read) -> tuple[int, Any, tuple[Any, ...]]:
+def _ending(
+    trace: Trace, forms: Mapping[Form, int], read: Read
+) -> tuple[int, Any, tuple[Any, ...]]:
     """How many outputs the nest has, the recipe of what the call gives, and its register."""
-    assert form is not None
     count = len(read.nest.slots) - len(read.nest.given) - 1
     recipe = Recipe(trace, others=count)
+    if len(forms) > 1:  # the last output says which
+        ways = recipe.row("tuple", *(_register(recipe, *one) for one in forms.items()))
+        chosen = recipe.call(operator.getitem, ways, Made("output", count - 1))
+        return count, recipe.for_c(), ("return", recipe.number(chosen))
+    (form,) = forms
     if isinstance(form, tuple) and count > 1:
         places = [one.place if isinstance(one, Placed) else -1 for one in form]
         if places == [*range(count)]:  # the nest's own tuple
             return 1, recipe.for_c(), ("return", recipe.number(Made("output", 0)))
-    register = recipe.number(_register(recipe, form))
+    register = recipe.number(_register(recipe, form, 0))
     return count, recipe.for_c(), ("return", register)
 
 
-def _register(recipe: Recipe, form: Form) -> Register:
+def _register(recipe: Recipe, form: Form, first: int) -> Register:
+    """The register of what is given; `first`: the place where its results begin."""
     match form:
         case Given(slot):
             return slot
         case Placed(place):
-            return Made("output", place)
+            return Made("output", first + place)
         case ConstantKind(item=item):
             return recipe.constant(item.value)
-    return recipe.row("tuple", *(_register(recipe, one) for one in form))
+        case NewList(items):
+            return recipe.row("list", *(_register(recipe, one, first) for one in items))
+    return recipe.row("tuple", *(_register(recipe, one, first) for one in form))

@@ -24,6 +24,7 @@ from ufuse.graph.nest import (
     KINDS,
     MAP_AXES,
     MARKS,
+    NO_ARRAY,
     OBJECTS,
     PARTS,
     POSITIONS,
@@ -300,6 +301,8 @@ def unboxed(nest: Nest, objects: Sequence[Any]) -> dict[str, Number]:
         if isinstance(slot, ResultSlot):
             parts = (one.name for one in nest.cells if one.name.startswith(f"{slot.name}."))
             cells.update(dict.fromkeys(parts, 0))
+            if slot.is_array:
+                cells[f"{slot.name}.array"] = NO_ARRAY
         elif isinstance(slot, ArraySlot):
             if slot.is_rebound:
                 cells[f"{slot.name}.array"] = nest.arrays.index(slot)
@@ -394,7 +397,9 @@ def boxed(
     outputs: list[Any] = []
     arrays = [_within(slot, one) for slot, one in zip(nest.numbered, arrays, strict=True)]
     for slot in nest.slots:
-        if (isinstance(slot, ArraySlot) and slot.is_rebound) or (
+        if isinstance(slot, ResultSlot) and slot.is_array and _is_none(slot, cells):
+            outputs.append(None)
+        elif (isinstance(slot, ArraySlot) and slot.is_rebound) or (
             isinstance(slot, ResultSlot) and slot.is_array
         ):
             found = _listed(slot, _bound(nest, slot, cells, arrays))
@@ -420,6 +425,10 @@ def boxed(
     if nest.exits:
         outputs.append(int(cells[EXIT]))
     return tuple(outputs) if len(outputs) > 1 else outputs[0] if outputs else None
+
+
+def _is_none(slot: ResultSlot, cells: dict[str, Number]) -> bool:
+    return cells[f"{slot.name}.array"] == NO_ARRAY
 
 
 def _within(slot: ArraySlot, array: np.ndarray) -> np.ndarray:

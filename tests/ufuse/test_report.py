@@ -594,7 +594,7 @@ LOOPS = [
     (
         labelled,
         "loop-objects",
-        "it stores into what is no array, in line ",
+        "it changes a dict that is not known to have ints, or pairs of them, as keys of numbers of one type, in line ",
     ),
     (
         Steps().run,

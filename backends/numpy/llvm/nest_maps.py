@@ -17,7 +17,7 @@ from ufuse.backends.numpy.llvm.functions import Native, Operation
 from ufuse.backends.numpy.llvm.instructions import why_not_native
 from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body
 from ufuse.backends.numpy.llvm.symbols import loop_symbol
-from ufuse.backends.numpy.loops import depends_on_strides
+from ufuse.backends.numpy.loops import depends_on_operands, depends_on_strides
 from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 from ufuse.graph import ops
 from ufuse.graph.nest import (
@@ -44,7 +44,7 @@ MOST_APART = 8
 LEAST_APART = 4
 # Elements of a row that C may have threads share, as in `nest/sharing.c`.
 FEWEST_SHARED = 1 << 13
-ITEM = 8  # bytes of the widest element
+ITEM = 8  # bytes of the widest real element
 # An element of an array statement against a turn of an inner loop: a part of its time.
 ELEMENTS_A_TURN_BITS = 2
 
@@ -378,9 +378,11 @@ def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
     numbers |= {value: count + 1 + place for place, value in enumerate(rows)}
     dtypes = [_operand_dtype(body, operand) for operand in (*what.operands, what.target)]
     dtypes += [what.steps[value - count].dtypes[-1] for value in rows]
-    fresh = any(one.native is None and depends_on_strides(one.loop) for one in segments)
+    loops = [one.loop for one in segments if one.native is None]
     copies = all(step.name in {"copy", "cast"} for step in what.steps)
-    words = [what.ndim, count + 1, int(copies), int(fresh), len(rows), len(segments), shared]
+    item = max(ITEM, *(dtype.itemsize for dtype in dtypes))
+    words = [what.ndim, count + 1, int(copies), _fresh(loops), item, len(rows), len(segments)]
+    words.append(shared)
     words.append(sum(1 << value for value in range(count) if _is_single(what, value)))
     native = segments[0].native
     words.append(sum(1 << place for place in native.apart) if native is not None else 0)
@@ -390,6 +392,13 @@ def _plan(body: Body, what: Map, segments: list[Segment], shared: int) -> str:
     text = ", ".join(f"i64 {word}" for word in texts)
     body.globals.append(f"{name} = private constant [{len(texts)} x i64] [{text}]")
     return name
+
+
+def _fresh(loops: Sequence[Loop]) -> int:
+    """What NumPy's loops need for their own bits, as `nest/maps.c` numbers it."""
+    if any(depends_on_operands(loop) for loop in loops):
+        return 1
+    return 2 if any(map(depends_on_strides, loops)) else 0
 
 
 def _operand_dtype(body: Body, operand: View | Scalar) -> np.dtype:

@@ -11,8 +11,7 @@ import cmath
 import numpy as np
 import pytest
 
-from tests.support.native_loops import loops_of, native_turns
-from ufuse import compile as compiled_by_ufuse
+from tests.support.native_loops import native_turns
 
 pytestmark = pytest.mark.any_python
 
@@ -149,29 +148,3 @@ def stored(x, values):
 def test_complex_numbers_in_real_arrays() -> None:
     """NumPy warns that it drops a part; the loop is plain Python's."""
     assert native_turns(stored, lambda: (np.zeros(N), POINTS)) == 0
-
-
-def array_statement(x, n):
-    for i in range(n):
-        x[i, :] *= 0.5j
-    return x
-
-
-def test_array_statements_are_refused_by_name() -> None:
-    """Until they are compiled."""
-    compiled = compiled_by_ufuse(array_statement)
-    for _ in range(3):
-        compiled(POINTS.reshape(300, 10).copy(), 300)
-    for loop in loops_of(compiled):
-        assert loop.turns == 0
-
-
-def zeros(x, n):
-    for _ in range(n):
-        y = np.zeros_like(x)
-    return y
-
-
-def test_new_arrays_of_complex_numbers_are_left() -> None:
-    """Until there are numbers for them."""
-    assert native_turns(zeros, lambda: (POINTS[:9], N)) == 0

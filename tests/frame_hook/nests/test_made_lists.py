@@ -229,9 +229,9 @@ def test_lengths(function: Callable[..., Any], length: int) -> None:
 
 def grown_while_gone_over(x):
     out = [value for value in x]
-    for value in out:
+    for place, value in enumerate(out):
         if len(out) < 100:
-            out.append(value)
+            out.append(value + place)
     return np.array(out)
 
 

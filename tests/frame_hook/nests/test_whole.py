@@ -83,7 +83,7 @@ def texts(x):
 
 
 def over_a_list(x):
-    parts = [1]
+    parts = [x]
     for _ in parts:
         pass
     x[0] -= 1

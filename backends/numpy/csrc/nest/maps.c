@@ -18,7 +18,6 @@ enum {
     SHORT_ROW = 8,    /* elements that are hardly worth a call */
     MOST_ARRAYS = 64, /* of a statement */
     CHUNKS = 16,      /* for each thread */
-    ITEM = sizeof(int64_t),
 };
 
 /* A run of operations: machine code, or one loop of NumPy's. */
@@ -29,12 +28,16 @@ typedef struct {
     int64_t argument[]; /* numbers: of arrays, then of rows between segments; inputs rise */
 } Segment;
 
+/* What loops of NumPy's take to give the same bits: a new result, and operands that lie as it reads
+ * them, or anyhow. As `nest_maps.py` numbers them. */
+enum { FRESH = 1, ANYHOW };
+
 /* What machine code knows of a statement: words of 64 bits. */
 struct NestMap {
     int64_t axes, arrays; /* the target is the last array */
     int64_t copies;       /* whether all it does is to copy one array or to cast it */
-    int64_t fresh; /* whether loops of NumPy's give bits that depend on strides: they fill a new
-                      array */
+    int64_t fresh; /* FRESH or ANYHOW: loops of NumPy's that are called fill a new array; else 0 */
+    int64_t item;  /* bytes that the widest element takes in a row */
     int64_t rows, segments;
     uint64_t shared; /* bits: operands that may share memory with the target */
     uint64_t single; /* bits: operands that machine code takes as one element for a whole row */
@@ -67,7 +70,7 @@ run_segment(const Run *run, const Segment *segment, int64_t first, int64_t count
         }
         else {
             steps[i] = map->word[number];
-            data[i] = run->rows + (number - map->arrays) * TILE * ITEM;
+            data[i] = run->rows + (number - map->arrays) * TILE * map->item;
         }
     }
     if (segment->loop != NULL) {
@@ -124,7 +127,7 @@ run_packed_row(const NestMap *map, char *const *from, const npy_intp *along, int
             npy_intp itemsize = map->word[k], step = along[k];
             bool stays = step == itemsize || ((map->single | map->apart) >> k & 1) != 0;
             char *items = from[k] + first * step;
-            data[k] = stays ? items : packed + k * TILE * ITEM;
+            data[k] = stays ? items : packed + k * TILE * map->item;
             steps[k] = stays ? step : itemsize;
             if (!stays && k < target) {
                 copy_strided(data[k], itemsize, items, step, count, itemsize);
@@ -325,7 +328,7 @@ share_run(void *context, npy_intp first, npy_intp past)
     part.data = data;
     int64_t rows = part.packed != NULL ? map->arrays : map->rows;
     if (rows > 0) {
-        part.rows = threads_scratch((size_t)(rows * TILE * ITEM));
+        part.rows = threads_scratch((size_t)(rows * TILE * map->item));
         part.packed = part.packed != NULL ? part.rows : NULL;
         if (part.rows == NULL) {
             return -1;
@@ -538,13 +541,14 @@ is_run_at_once(const NestMap *map, int64_t *table, NestMemory *scratch, int *sta
     if (last < 0 || step == 0) {
         return false;
     }
+    const uintptr_t width = (uintptr_t)map->item;
     const uintptr_t at = (uintptr_t)data[target], span = (uintptr_t)(last * step);
-    const uintptr_t low = step < 0 ? at + span : at, past = (step < 0 ? at : at + span) + ITEM;
+    const uintptr_t low = step < 0 ? at + span : at, past = (step < 0 ? at : at + span) + width;
     for (uint64_t shared = map->shared; shared != 0; shared &= shared - 1) {
         int k = __builtin_ctzll(shared);
         const uintptr_t other = (uintptr_t)data[k], length = (uintptr_t)(last * steps[k]);
         const uintptr_t first = steps[k] < 0 ? other + length : other;
-        const uintptr_t end = (steps[k] < 0 ? other : other + length) + ITEM;
+        const uintptr_t end = (steps[k] < 0 ? other : other + length) + width;
         if (first < past && low < end && (other != at || steps[k] != step)) {
             return false;
         }
@@ -553,7 +557,7 @@ is_run_at_once(const NestMap *map, int64_t *table, NestMemory *scratch, int *sta
         *status = segment->function(data, table, steps, NULL);
         return true;
     }
-    const int64_t bytes = map->arrays * TILE * ITEM;
+    const int64_t bytes = map->arrays * TILE * map->item;
     *status = nest_grow(scratch, bytes) < 0 ||
               run_packed_row(map, data, steps, table[0], scratch->data) != 0;
     return true;
@@ -567,14 +571,15 @@ run_statement(Run *run, int64_t elements, NestMemory *scratch, bool is_shared)
     bool through = map->fresh != 0 || (map->shared != 0 && shares_memory(run));
     sort_axes(run);
     bool packs = may_have_gaps(run);
-    int64_t rows = (packs ? map->arrays : map->rows) * TILE * ITEM;
+    int64_t rows = (packs ? map->arrays : map->rows) * TILE * map->item;
     if (writes_twice(run) ||
-        ((through || rows > 0) && nest_grow(scratch, rows + (through ? elements * ITEM : 0)) < 0)) {
+        ((through || rows > 0) &&
+         nest_grow(scratch, rows + (through ? elements * map->item : 0)) < 0)) {
         return 1;
     }
     run->rows = scratch->data;
     run->packed = packs ? scratch->data : NULL;
-    if (map->fresh != 0 && !lie_as_numpy_reads_them(run, elements)) {
+    if (map->fresh == FRESH && !lie_as_numpy_reads_them(run, elements)) {
         return 1;
     }
     if (through) {

@@ -5,6 +5,7 @@
 
 /* Numbers of a list that are read for a call; the next call reads the next ones. */
 enum { MOST_ITEMS = 1 << 15 };
+enum { NO_ARRAY = -1 }; /* in the place of an array's number: a call gives None */
 
 /* The parts of a complex number of Python or NumPy, then whether it is NumPy's. */
 static bool
@@ -276,6 +277,7 @@ objects_read_cells(const Nest *nest, PyObject *const *objects, Register *cells)
         }
         else if (slot->kind < SLOT_ARRAY) {
             memset(cells, 0, sizeof(Register) * (size_t)slot->cells);
+            cells[0].whole = slot->kind == SLOT_RESULT ? NO_ARRAY : 0;
         }
         else if (slot_iterates(slot)) {
             Range range = {.next = 0, .step = 1, .left = 1};
@@ -547,8 +549,10 @@ objects_make(const Nest *nest, PyObject *const *objects, const Register *before,
         const NestSlot *slot = &nest->slot[i];
         bool is_array = slot->kind == SLOT_ARRAY;
         if (is_array ? slot->rebound : slot->changed) {
-            made[count] = slot->container ? keys_given(nest, slot, objects, &after[cell])
-                          : slot->is_list ? list_given(nest, slot, after[cell].whole)
+            bool is_none = slot->kind == SLOT_RESULT && after[cell].whole == NO_ARRAY;
+            made[count] = is_none           ? Py_NewRef(Py_None)
+                          : slot->container ? keys_given(nest, slot, objects, &after[cell])
+                          : slot->is_list   ? list_given(nest, slot, after[cell].whole)
                           : is_array || slot->kind == SLOT_RESULT
                               ? variable_now(&arrays, &after[cell])
                           : slot->kind == SLOT_NUMBER ? number_given(slot, &after[cell])

@@ -269,9 +269,9 @@ nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch)
         return 1;
     }
     run.axes = axes_take(run.axis, axes, table, steps, 2);
-    Register start;
-    write_start(loop, (char *)&start);
-    const char *first = has_no_start(&run) ? NULL : (char *)&start;
+    Register start[2]; /* of a complex number both parts */
+    write_start(loop, (char *)start);
+    const char *first = has_no_start(&run) ? NULL : (char *)start;
     if (is_empty) {
         write_starts(&run, run.axes, data[FROM], data[TO], first);
         return 0;

@@ -27,6 +27,7 @@ static const struct {
 } kept[] = {
     NUMBERS(KEPT)
     [NPY_BOOL] = {HELD_SIGNED, 1, sizeof(npy_bool)},
+    [NPY_CDOUBLE] = {.bytes = sizeof(npy_cdouble)}, /* which has no register */
 };
 /* clang-format on */
 #undef KEPT
