@@ -58,6 +58,7 @@ CALLS_THAT_WAIT = 64  # for a loop to become native code, after each visit of it
 FEW_REFUSALS = (
     3  # of a graph at the start of a frame, until that is suspended at loops all the same
 )
+REFUSING = "plain Python does nearly every call: it warns or fails, or a library gives something else than expected"
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 
@@ -547,10 +548,10 @@ class Session:
             self._stop_at_loops(cache, entry, record)
         if entry.valid and refused >= MOST_REFUSALS and 2 * refused > entry.hits:
             entry.valid = False
-            self._give_up(cache, position, "its graph warns or fails at nearly every call")
+            self._give_up(cache, position, REFUSING)
             if position != 0:
                 self._no_stops(cache, _without_entries(cache, entry.data.ran | {position}), record)
-            self.journal.note_given_up(cache.code, position)
+            self.journal.note_given_up(cache.code, position, REFUSING)
 
     def _stop_at_loops(self, cache: Any, entry: Any, record: CodeRecord) -> None:
         """Where calls are nearly always left to plain Python at their start, look at their loops all the same."""
