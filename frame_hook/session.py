@@ -390,7 +390,8 @@ class Session:
             code = one.code()
             if code is not None:
                 self.record(code).usual[one.position] = None
-        self.journal.note_given_up(cache.code, position)
+        why = "it takes sides of branches for granted that are often not taken"
+        self.journal.note_given_up(cache.code, position, why)
 
     def whole_call(self, cache: Any, function: FunctionType, state: tuple[Any, ...]) -> bool:
         """Have an entry run whole calls of a function that has loops with native code, or may be faster so.
