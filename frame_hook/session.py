@@ -58,6 +58,7 @@ CALLS_THAT_WAIT = 64  # for a loop to become native code, after each visit of it
 FEW_REFUSALS = (
     3  # of a graph at the start of a frame, until that is suspended at loops all the same
 )
+REFUSING = "plain Python does nearly every call: it warns or fails, or a library gives something else than expected"
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 
@@ -389,7 +390,8 @@ class Session:
             code = one.code()
             if code is not None:
                 self.record(code).usual[one.position] = None
-        self.journal.note_given_up(cache.code, position)
+        why = "it takes sides of branches for granted that are often not taken"
+        self.journal.note_given_up(cache.code, position, why)
 
     def whole_call(self, cache: Any, function: FunctionType, state: tuple[Any, ...]) -> bool:
         """Have an entry run whole calls of a function that has loops with native code, or may be faster so.
@@ -547,10 +549,10 @@ class Session:
             self._stop_at_loops(cache, entry, record)
         if entry.valid and refused >= MOST_REFUSALS and 2 * refused > entry.hits:
             entry.valid = False
-            self._give_up(cache, position, "its graph warns or fails at nearly every call")
+            self._give_up(cache, position, REFUSING)
             if position != 0:
                 self._no_stops(cache, _without_entries(cache, entry.data.ran | {position}), record)
-            self.journal.note_given_up(cache.code, position)
+            self.journal.note_given_up(cache.code, position, REFUSING)
 
     def _stop_at_loops(self, cache: Any, entry: Any, record: CodeRecord) -> None:
         """Where calls are nearly always left to plain Python at their start, look at their loops all the same."""

@@ -29,13 +29,14 @@ from ufuse.graph.typing.device_calls import (
     UFUNC,
     WRITING,
 )
-from ufuse.graph.typing.device_launches import LAUNCH, is_final
+from ufuse.graph.typing.device_launches import LAUNCH, WAIT_FOR_DEVICE, is_final
 from ufuse.graph.typing.library import cupy as library
 from ufuse.graph.typing.library import named
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     GETITEM: operator.getitem,
     SETITEM: operator.setitem,
+    WAIT_FOR_DEVICE: lambda *number: library().module.cuda.Device(*number).synchronize(),
 }
 
 # What is on the host then; the last is of what was fetched.

@@ -176,12 +176,13 @@ class Journal:
             "%s line %d traced in %.1f ms", code.co_qualname, kept.line, kept.trace_seconds * 1e3
         )
 
-    def note_given_up(self, code: CodeType, position: int) -> None:
-        """A graph is no longer used, because its kernels refuse nearly every call."""
+    def note_given_up(self, code: CodeType, position: int, why: str) -> None:
+        """A graph is no longer used, because its kernels or steps refuse nearly every call."""
         LOG_BREAKS.info(
-            "%s: the graph at %d is given up, because it warns or fails at nearly every call",
+            "%s: the graph at %d is given up, because %s",
             code.co_qualname,
             position,
+            why,
         )
 
     def note_decision(

@@ -58,6 +58,7 @@ from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import size
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.typing.library import is_made_by_call
 
 
 def holds_itself(symbol: Symbol) -> bool:
@@ -355,7 +356,7 @@ class Recipe:
             raise NotRebuilt(instance.raised, "an exception that was raised")
         if issubclass(instance.kind, StandIn):
             raise NotRebuilt(None, "what NumPy makes of its arguments")
-        if instance.kind in MADE_BY_CALL:
+        if instance.kind in MADE_BY_CALL or is_made_by_call(instance.kind):
             return self._called_class(instance)
         made = self._empty_instance(instance)
         self._made[id(instance)] = made
@@ -364,11 +365,11 @@ class Recipe:
         return made
 
     def _called_class(self, instance: Instance) -> Register:
-        """An instance of a C class that is immutable once called: the same call makes it again."""
+        """An instance of a C class that is immutable once called: the same call, of its class or another, makes it."""
         assert isinstance(instance.content, Tuple)
         self.fill_first(instance.content.items[1])
-        given, named = self.registers(instance.content.items)
-        return self.call(called, self.constant(instance.kind), given, named)
+        given, named, *maker = self.registers(instance.content.items)
+        return self.call(called, *(maker or (self.constant(instance.kind),)), given, named)
 
     def _empty_instance(self, instance: Instance) -> Register:
         """An object without attributes; immutable content (of a tuple, an int, an exception) is in it already."""

@@ -427,11 +427,11 @@ def _of_types(function: Callable[..., Any]) -> Rule:
 
 
 def _type_in_place_of(symbol: Symbol) -> Any:
-    """A dtype with the same effect on promotion, or a Python number, which is weak."""
+    """A dtype with the same effect on promotion, for CuPy too, or a Python number, which is weak."""
     match symbol:
         case Constant(value=value):
             return value
-        case Array(type=kind):
+        case Array(type=kind) | DeviceArray(type=kind):
             return kind.dtype
         case Number(node=node) if isinstance(node.type, ArrayType):
             return node.type.dtype

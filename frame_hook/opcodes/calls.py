@@ -15,6 +15,7 @@ from ufuse.frame_hook.arrays import (
     arrays,
     device_indexing,
     device_kernels,
+    device_making,
     device_methods,
     devices,
     draws,
@@ -74,10 +75,11 @@ from ufuse.graph.typing.library import (
     is_device_fusion,
     is_device_gufunc,
     is_device_kernel,
+    is_made_by_call,
     numpys_counterpart,
 )
 
-FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
+WITH_RULES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType)
 COROUTINE_FLAGS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
@@ -117,8 +119,9 @@ def call(
             if is_known and (name := device_rule(function.value)) is not None:
                 interpreter.trace.guards.check("IDENTITY", function.source, function.value)
                 return device_methods.call_function(interpreter, name, arguments, keywords)
-            if function.source is not None and is_device_kernel(function.kind):
-                interpreter.trace.guards.check("IDENTITY", function.source, function.value)
+            if is_device_kernel(function.kind):
+                if function.source is not None:  # else it was made here
+                    interpreter.trace.guards.check("IDENTITY", function.source, function.value)
                 kernel = function.value
                 return device_kernels.call_kernel(interpreter, kernel, arguments, keywords)
             if function.source is not None and is_device_fusion(function.kind):
@@ -175,13 +178,15 @@ def _call_constant(
         return call_ufunc(interpreter, value, arguments, keywords)
     if is_device_function(type(value)):
         return devices.call_function(interpreter.trace, value, arguments, keywords)
-    is_known = isinstance(value, FUNCTIONS) or is_device_gufunc(type(value))
+    is_known = isinstance(value, WITH_RULES) or is_device_gufunc(type(value))
     if is_known and (name := device_rule(value)) is not None:
         return device_methods.call_function(interpreter, name, arguments, keywords)
     if isinstance(value, types.FunctionType):
         return _inline(interpreter, function, value, arguments, keywords)
     if is_dispatcher:
         return _call_dispatcher(interpreter, value, value._implementation, arguments, keywords)
+    if is_made_by_call(value):
+        return device_making.make(interpreter, value, arguments, keywords)
     if isinstance(value, type):
         return instances.instantiate(interpreter, value, arguments, keywords)
     if isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType):

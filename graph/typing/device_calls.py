@@ -23,7 +23,7 @@ from ufuse.graph.typing.call import Argument, Sequenced, shape_of
 from ufuse.graph.typing.call_types import bound, call_type
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_draws import RANDOM
-from ufuse.graph.typing.device_launches import LAUNCH, WAIT
+from ufuse.graph.typing.device_launches import LAUNCH, WAITS
 from ufuse.graph.typing.library import CUDA, IMAGES, LABEL, cupy
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, checked_dtype
 from ufuse.graph.typing.shapes import (
@@ -203,7 +203,7 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     if name.startswith(RANDOM):
         drawn = "dtype" in attributes
         return fresh(attributes["dtype"], attributes["shape"]) if drawn else NothingType()
-    if name == WAIT:
+    if name in WAITS:
         return NothingType()
     if name.startswith(LAUNCH):
         written = (_array(inputs[place]) for place in attributes["writes"])

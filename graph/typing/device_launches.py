@@ -1,4 +1,4 @@
-"""Work that a program hands to CUDA itself: launches of its `RawKernel`s, and waits for streams.
+"""Work that a program hands to CUDA itself: launches of its `RawKernel`s, and waits for streams and devices.
 
 A launch says nothing of what it reads and writes: its text may follow addresses that it was given earlier. Laws:
 1. What stands before a launch or a wait in the graph is done before it, and what stands behind it later. 2. A launch
@@ -14,16 +14,19 @@ from ufuse.graph.typing.device_draws import RANDOM
 
 LAUNCH = "cupy.launch."  # what the names of launches begin with; that of a kernel follows
 WAIT = "cupy.cuda.Stream.synchronize"
-STREAM = "cupy.Stream"  # what the first input of a wait is
+STREAM = "cupy.Stream"  # what the first input of a wait for a stream is
+WAIT_FOR_DEVICE = "cupy.cuda.Device.synchronize"  # of a number, or of the current one
+WAIT_FOR_ALL = "cupy.cuda.runtime.deviceSynchronize"
+WAITS = (WAIT, WAIT_FOR_DEVICE, WAIT_FOR_ALL)
 
 
 def is_fence(node: Node) -> bool:
     """Whether nothing may change places with a node."""
-    return node.op is ops.CALL and str(node.attributes["function"]).startswith((LAUNCH, WAIT))
+    return node.op is ops.CALL and str(node.attributes["function"]).startswith((LAUNCH, *WAITS))
 
 
 def is_final(node: Node) -> bool:
     """Whether what a node does cannot be taken back, though it need not write an array: it draws, launches or waits."""
     if node.op is not ops.CALL:
         return False
-    return str(node.attributes["function"]).startswith((RANDOM, LAUNCH, WAIT))
+    return str(node.attributes["function"]).startswith((RANDOM, LAUNCH, *WAITS))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -46,7 +46,7 @@ RULED = [
     count_nonzero nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
     fft.rfft2 fft.rfftn fft.irfft2 fft.irfftn
     linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
-    linalg.lstsq cuda.Stream.synchronize
+    linalg.lstsq cuda.Stream.synchronize cuda.Device.synchronize cuda.runtime.deviceSynchronize RawModule.get_function
 """.split(),
 ]
 # Filters of images, whose results are as what they filter; they are in a module that few programs import.
@@ -81,6 +81,7 @@ PLACED = re.compile(r"\b(?:i|n|_ind|(?:in|out)\d+_raw|type_(?:in|out)\d+_raw)\b"
 # CUDA has no such functions of complex numbers: CuPy has loops, which no compiler takes.
 NOT_COMPLEX = frozenset("arctan2 copysign hypot i0 nextafter".split())
 KERNELS = frozenset("ElementwiseKernel ReductionKernel _SimpleReductionKernel RawKernel".split())
+MADE = frozenset("ElementwiseKernel ReductionKernel RawKernel RawModule Device".split())  # by calls
 MOST_FOREIGN = 512  # elementwise functions beside NumPy's that are remembered
 
 # Reductions whose kernels no module of CuPy's has as an attribute, with the methods that run them.
@@ -194,10 +195,12 @@ class CuPy:
         self.reduction = type(core._routines_math.sum_auto_dtype)
         self.own_reduction = module.ReductionKernel
         self.raw = module.RawKernel
+        self.raw_module = module.RawModule
         self.fused = core.fusion.Fusion
         self.dtypes_of_kernel = core._kernel._decide_params_type
         self._kernels: dict[str, Any] = {}  # that programs have been seen to call
         self._kernel_names: dict[int, str] = {}
+        self._made: dict[str, Any] = {}  # what functions make at each call, by its texts
         self.scalar = module._core._scalar.CScalar
         self._routine = cache(self._asked)
         self._typename = core._scalar.get_typename
@@ -236,6 +239,21 @@ class CuPy:
         if name not in self._kernels:
             raise CannotInfer(f"there is no kernel {name}")
         return self._kernels[name]
+
+    def made_kernel(self, kind: type, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The kernel, or the module, of a class and texts, made once; None where there are too many."""
+        key = f"{kind.__name__}{given}{named}"
+        return self._made_once(key, lambda: kind(*given, **named))
+
+    def kernel_of_module(self, module: Any, name: str) -> Any:
+        """A kernel of a `RawModule`, made once; None where there are too many."""
+        found = self._made_once(f"{id(module)}.{name}", lambda: (module, module.get_function(name)))
+        return None if found is None else found[1]
+
+    def _made_once(self, key: str, make: Callable[[], Any]) -> Any:
+        if key not in self._made and len(self._made) < MOST_FOREIGN:
+            self._made[key] = make()
+        return self._made.get(key)
 
     def reduction_row(self, kernel: Any) -> Op | None:
         """The row of a reduction of CuPy's that has no function of NumPy's."""
@@ -465,6 +483,14 @@ def is_device_kernel(kind: type) -> bool:
         found.reduction,
         found.raw,
     )
+
+
+def is_made_by_call(kind: Any) -> bool:
+    """Whether this is a class of kernels and their modules, or of devices, of which graphs may make instances."""
+    if type(kind) is not type or kind.__name__ not in MADE or (found := imported()) is None:
+        return False
+    classes = found.elementwise, found.own_reduction, found.raw, found.raw_module
+    return kind in (*classes, found.module.cuda.Device)
 
 
 def is_device_fusion(kind: type) -> bool:

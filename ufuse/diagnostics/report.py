@@ -317,7 +317,8 @@ def _eager_runs(report: Report) -> list[str]:
     runs = f"{_times_word(report.eager_runs).capitalize()} a graph was not run,"
     return [
         "",
-        f"{runs} because an error or a warning that may be raised is plain Python's to give.",
+        f"{runs} because an error or a warning that may be raised is plain Python's to give,",
+        "or because a library gave something else than the graph expects.",
     ]
 
 

@@ -936,3 +936,8 @@ def canny(img: Any) -> Any:
     strong = thin >= thin.max() * 0.3
     labels, _ = ndi.label(strong | (thin >= thin.max() * 0.1), structure=[[1, 1, 1]] * 3)
     return cp.isin(labels, cp.unique(labels[strong])) & (labels > 0)
+
+
+@program(c=normal(4), x=uniform(30, dtype="f4"))
+def calibration(c: Any, x: Any) -> Any:
+    return cp.polyval(c, x) * 2, x.astype(cp.result_type(x, cp.float32)) + 1

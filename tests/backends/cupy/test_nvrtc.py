@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import types
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -50,15 +51,26 @@ def machine_code(compiler: nvrtc.Compiler, tmp_path: Path) -> Callable[..., Coun
     return instructions
 
 
+def renamed(function: Any) -> Any:
+    """A function with a name that none of another module has; a kernel is called as what it is of."""
+    name = f"{function.__name__}_by_nvrtc"
+    code = function.__code__.replace(co_name=name)
+    defaults, closure = function.__defaults__, function.__closure__
+    return types.FunctionType(code, function.__globals__, name, defaults, closure)
+
+
 def texts_of(host: Host, cases: list[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
-    """The texts of functions called with arrays, here or in this process before, with the options that CuPy gives."""
+    """The texts of functions called with arrays, in this module, with the options that CuPy gives.
+
+    Kernels of other modules' tests may have the same names, and be in the same process: `sin` uses local memory.
+    """
     with host.compiler.gathering():
         for function, arguments in cases:
-            compiled = ufuse.compile(function, backend="cupy")
+            compiled = ufuse.compile(renamed(function), backend="cupy")
             for _ in range(2):
                 compiled(*arguments)
             assert not compiled.breaks, compiled.breaks
-    names = "|".join({one.__name__ for one, _ in cases})
+    names = "|".join({renamed(one).__name__ for one, _ in cases})
     kernel = re.compile(rf"__global__ void (__launch_bounds__\(\d+\)\s+)?ufuse_({names})(_rest)?\(")
     return [text for text in host.compiler.texts.values() if kernel.search(text.source)]
 

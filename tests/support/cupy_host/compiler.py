@@ -91,7 +91,7 @@ class Compiler:
         if not text.source or library_path(text).exists():
             return
         if self.gathered is not None:
-            self.gathered[text.key] = text
+            self.gathered[text.unit_key] = text
             return
         self.counts["compile"] += 1
         try:
@@ -123,7 +123,7 @@ class Compiler:
 
 def library_path(text: Text) -> Path:
     """Where a compiled text lies, or a link to the unit that it is a part of."""
-    return build.CACHE / "kernels" / f"{text.key}.so"
+    return build.CACHE / "kernels" / f"{text.unit_key}.so"
 
 
 def compile_together(texts: list[Text], cupy_include: str, most: int = 100) -> None:

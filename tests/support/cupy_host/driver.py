@@ -282,8 +282,8 @@ def library(text: Text, cupy_include: str) -> ctypes.PyDLL:
 def kernel_of(text: Text, name: str, cupy_include: str) -> Kernel:
     """A kernel of a compiled text."""
     loaded = library(text, cupy_include)
-    table = (KernelEntry * (len(text.kernels) + 1)).in_dll(loaded, f"cuda_kernels_{text.key}")
-    entry = next(entry for entry in table if entry.name == name.encode())
+    table = (KernelEntry * (len(text.kernels) + 1)).in_dll(loaded, f"cuda_kernels_{text.unit_key}")
+    entry = table[text.kernels.index(name)]
     return Kernel(name, entry, text.waits, text.flushes, loaded)
 
 

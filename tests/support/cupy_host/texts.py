@@ -32,6 +32,8 @@ INSTRUCTIONS = {
 WAITS = re.compile(
     r"__sync\w+|__shfl\w*_sync|__(?:ballot|any|all|match_\w+|reduce_\w+)_sync|__activemask"
 )
+# The names of kernels that CuPy and ufuse write.
+GENERATED = re.compile(r"(?:cupy|ufuse)_\w*$")
 PASSED_ON = ("-D", "-U", "-I", "-std=", "--std=")
 OWN_FOLDER = f"-I{build.INCLUDE}"
 
@@ -46,10 +48,31 @@ class Text:
 
     @functools.cached_property
     def key(self) -> str:
-        """What the compiled text is kept by."""
+        """What the text is known by."""
+        return self._key_of(self.source)
+
+    @functools.cached_property
+    def unit_key(self) -> str:
+        """What the compiled text is kept by: the same for texts that differ in names of kernels and in comments only."""
+        return self._key_of(self.nameless)
+
+    def _key_of(self, source: str) -> str:
         return build.key_of(
-            self.source, *self.host_options, *self.name_expressions, str(self.flushes), RULES
+            source, *self.host_options, *self.name_expressions, str(self.flushes), RULES
         )
+
+    @functools.cached_property
+    def nameless(self) -> str:
+        """The text without comments, its kernels called by their places, each line where it was.
+
+        Of the program's own texts nothing is changed: they may have variables, which no two texts share.
+        """
+        if self.name_expressions or not all(map(GENERATED.match, self.kernels)):
+            return self.stripped
+        lines = "\n".join(line.rstrip() for line in self.stripped.split("\n"))
+        for place, name in enumerate(self.kernels):
+            lines = re.sub(rf"\b{name}\b", f"kernel_{place}", lines)
+        return lines
 
     @property
     def host_options(self) -> tuple[str, ...]:
@@ -82,7 +105,11 @@ class Text:
     @functools.cached_property
     def kernels(self) -> tuple[str, ...]:
         """The names of the kernels that are no templates, and the expressions that were asked for."""
-        plain = [match[3] for match in KERNEL.finditer(self.stripped) if match[1] is None]
+        return self.found_in(self.stripped)
+
+    def found_in(self, text: str) -> tuple[str, ...]:
+        """The names of kernels in a text, and the expressions."""
+        plain = [match[3] for match in KERNEL.finditer(text) if match[1] is None]
         return (*dict.fromkeys(plain), *self.name_expressions)
 
     @property
@@ -107,18 +134,19 @@ class Text:
 
     def unit(self) -> str:
         """The text for g++, and the table of its kernels."""
-        return f'#line 1 "kernel"\n{rewritten(self.stripped)}\n{self.table("")}'
+        return f'#line 1 "kernel"\n{rewritten(self.nameless)}\n{self.table("")}'
 
     def part(self) -> str:
         """The text for g++ as a part of a unit with others."""
-        body = INCLUDE.sub("", rewritten(self.stripped))
+        body = INCLUDE.sub("", rewritten(self.nameless))
         body = re.sub(r'extern\s+"C"\s+(?=__global__)', "", body)
-        return f'namespace text_{self.key} {{\n#line 1 "kernel"\n{body}\n}}\n{self.table(f"text_{self.key}::")}'
+        return f'namespace text_{self.unit_key} {{\n#line 1 "kernel"\n{body}\n}}\n{self.table(f"text_{self.unit_key}::")}'
 
     def table(self, namespace: str) -> str:
-        """The kernels' names and addresses, found by the text's key."""
-        rows = "".join(f'CUDA_KERNEL("{name}", {namespace}{name}), ' for name in self.kernels)
-        return f'extern "C" KernelEntry cuda_kernels_{self.key}[] = {{{rows}{{}}}};\n'
+        """The kernels' names and addresses, in the order of `kernels`, found by the key of the unit."""
+        names = self.found_in(self.nameless)
+        rows = "".join(f'CUDA_KERNEL("{name}", {namespace}{name}), ' for name in names)
+        return f'extern "C" KernelEntry cuda_kernels_{self.unit_key}[] = {{{rows}{{}}}};\n'
 
 
 def rewritten(text: str) -> str:
@@ -140,4 +168,4 @@ COMMON_INCLUDES = {
         "bfloat16.cuh",
     )
 }
-RULES = "2"  # a change of how texts are rewritten is to change it
+RULES = "3"  # a change of how texts are rewritten is to change it
