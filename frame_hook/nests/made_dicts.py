@@ -156,6 +156,12 @@ def _whole(reader: Reader, item: Item) -> Number:
     return one
 
 
+def _has_numpys(reader: Reader, item: Item) -> bool:
+    """Whether a key is a number of NumPy's, or a tuple with one."""
+    parts = item.items if isinstance(item, Items) else (item,)
+    return any(_whole(reader, one).type.numpy for one in parts)
+
+
 def _key(reader: Reader, item: Item) -> Value:
     """A key as a table has it: two ints of a tuple lie in one, and are in doubt where they are larger than that."""
     if not isinstance(item, Items):
@@ -290,7 +296,7 @@ def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     reader.outside.keyed.write(owner)
     if (entry := _entry(reader, key, owner.entry.value)).key != owner.entry.key:
         raise GrowError(owner.site, entry)
-    if entry.key.numpy and reader.outside.keyed.known(owner) is not None:
+    if _has_numpys(reader, key) and reader.outside.keyed.known(owner) is not None:
         raise NotNativeError("it puts keys into a dict or set that are no ints of Python")
     one = _key(reader, key)
     origin = _origin(reader, owner, key)

@@ -35,7 +35,7 @@ from ufuse.frame_hook.objects.values import (
     pure,
     text_value,
 )
-from ufuse.frame_hook.operations import containers, deques, iterate
+from ufuse.frame_hook.operations import containers, deques, elided, iterate
 from ufuse.frame_hook.operations.iterate import LONGEST_SEQUENCE
 from ufuse.frame_hook.trace.guards import DEEPEST, postfix
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -116,7 +116,10 @@ def binary(
         if sign == "@":
             return arrays.matmul(trace, left, right, in_place=in_place)
         assert ufunc is not None
-        return _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
+        result = _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
+        if isinstance(result, Array) and not (in_place and isinstance(left, Array)):
+            elided.refuse_to_guess(interpreter, sign, left, right, result)
+        return result
     if isinstance(left, Constant) and isinstance(right, Constant):
         if sign != "%" or type(right.value) is not type:
             return _on_constants(trace, name, left, right, in_place=in_place)

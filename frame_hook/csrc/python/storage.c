@@ -42,12 +42,22 @@ index_in_slot(const PyDictKeysObject *keys, size_t slot)
     return (Py_ssize_t)((const int64_t *)keys->dk_indices)[slot];
 }
 
-/* Whether two objects with one hash that are not the same literal may be equal all the same. */
+/* Whether two objects that are not the same literal may be equal all the same. */
 static bool
 may_be_equal(PyObject *a, PyObject *b)
 {
-    return Py_TYPE(a) != Py_TYPE(b) ||
-           !(PyUnicode_CheckExact(a) || PyBytes_CheckExact(a) || PyLong_CheckExact(a));
+    if (Py_TYPE(a) != Py_TYPE(b)) {
+        return true;
+    }
+    if (!PyTuple_CheckExact(a)) {
+        return !(PyUnicode_CheckExact(a) || PyBytes_CheckExact(a) || PyLong_CheckExact(a));
+    }
+    bool may_be = PyTuple_GET_SIZE(a) == PyTuple_GET_SIZE(b);
+    for (Py_ssize_t i = 0; may_be && i < PyTuple_GET_SIZE(a); i++) {
+        PyObject *one = PyTuple_GET_ITEM(a, i), *other = PyTuple_GET_ITEM(b, i);
+        may_be = one == other || same_literal(one, other) || may_be_equal(one, other);
+    }
+    return may_be;
 }
 
 /* Find a literal, or a key by identity, among the keys of a table: `*index` is its entry's. */

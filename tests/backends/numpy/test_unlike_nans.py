@@ -193,3 +193,31 @@ def test_a_last_tile_of_few_elements(length: int) -> None:
     for _ in range(3):
         for got, wanted in zip(compiled(x, float(other)), program(x, float(other)), strict=True):
             assert got.tobytes() == wanted.tobytes()
+
+
+def sum_with_temporary(x: Any, y: Any) -> Any:
+    """NumPy writes the sum over the root, as if that came first."""
+    return y + np.sqrt(x)
+
+
+def product_with_temporary(x: Any, y: Any) -> Any:
+    """The same of a product, whose result is read again."""
+    return y * np.sqrt(x) - x
+
+
+def sum_with_local(x: Any, y: Any) -> Any:
+    """What a local has is not written over."""
+    root = np.sqrt(x)
+    return y + root
+
+
+@pytest.mark.parametrize("function", [sum_with_temporary, product_with_temporary, sum_with_local])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("count", [1000, 32768, 70000])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_large_temporaries_come_first(function: Callable[..., Any], dtype: str, count: int) -> None:
+    """Where NumPy writes the result over the right operand, that one's NaN lives on."""
+    x, y = np.full(count, -1, dtype), np.full(count, np.nan, dtype)
+    wanted, compiled = function(x, y), ufuse.compile(function)
+    for _ in range(3):
+        assert compiled(x, y).tobytes() == wanted.tobytes()

@@ -189,6 +189,18 @@ def test_ints_made_of_floats_are_keys(function: Callable[..., Any], given: tuple
     assert native_turns(function, lambda: given, atoms=False) > 0
 
 
+def pairs_of_numpys(seen, known, x):
+    for i in range(len(x)):
+        seen.add((x[i] % 5, i % 7))
+        known[i % 3, x[i]] = i
+
+
+def test_tuples_of_numpys_numbers_are_no_keys_of_ints() -> None:
+    """A set or dict that is given tuples with NumPy's numbers has these."""
+    given = {(3, 2), (-1, 1)}, {(0, 0): 1}, RANDOM.integers(-40, 40, 300)
+    native_turns(pairs_of_numpys, lambda: given)
+
+
 def test_ints_that_are_given_as_they_are_stay_the_keys() -> None:
     """`int` of an int is that int."""
     items = [10**9 + one for one in range(300)]

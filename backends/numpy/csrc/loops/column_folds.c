@@ -75,7 +75,7 @@ DEFINE_COLUMNS(minimum_int32, int32_t, one < all ? one : all)
 static const struct {
     const char *name;
     int type;
-    void (*fold)(const void *data, npy_intp columns, npy_intp rows, void *results);
+    ColumnFold *fold;
 } folds[] = {
     {"add", NPY_DOUBLE, add_double},         {"add", NPY_FLOAT, add_float},
     {"add", NPY_INT64, add_int64},           {"add", NPY_INT32, add_int32},

@@ -3,6 +3,17 @@
 
 enum { SIDE_BY_SIDE = 8, COMPARED = 4 };
 
+/* The elements of a row without gaps: themselves, or a copy. */
+static inline const char *
+side_by_side(const char *items, npy_intp step, npy_intp size, npy_intp count, void *copy)
+{
+    if (step == size) {
+        return items;
+    }
+    copy_strided(copy, size, items, step, count, size);
+    return copy;
+}
+
 /* Sums of some rows of at least SIDE_BY_SIDE elements: every eighth is added to one of as many
  * sums, which are added to one another, and what is left to that. */
 #define DEFINE_SUMS(NAME, NUMBER)                                                                  \
@@ -34,11 +45,7 @@ enum { SIDE_BY_SIDE = 8, COMPARED = 4 };
         NUMBER copy[MOST_ADDED];                                                                   \
         bool sure = true;                                                                          \
         for (npy_intp row = 0; row < rows; row++) {                                                \
-            const char *items = from + row * row_step;                                             \
-            if (step != size) {                                                                    \
-                copy_strided((char *)copy, size, items, step, count, size);                        \
-                items = (const char *)copy;                                                        \
-            }                                                                                      \
+            const char *items = side_by_side(from + row * row_step, step, size, count, copy);      \
             NUMBER all = NAME##_of(items, count);                                                  \
             memcpy(to + row * to_step, &all, sizeof all);                                          \
             sure &= all == all;                                                                    \
@@ -114,11 +121,7 @@ DEFINE_BOOLS(all_of_rows, &)
         bool is_dense = step == size && row_step == count * size;                                  \
         bool may_be_nan = is_float && (!is_dense || any_is_nan(TYPE, from, rows * count));         \
         for (npy_intp row = 0; row < rows; row++) {                                                \
-            const char *items = from + row * row_step;                                             \
-            if (step != size) {                                                                    \
-                copy_strided((char *)copy, size, items, step, count, size);                        \
-                items = (const char *)copy;                                                        \
-            }                                                                                      \
+            const char *items = side_by_side(from + row * row_step, step, size, count, copy);      \
             NUMBER all =                                                                           \
                 may_be_nan && any_is_nan(TYPE, items, count) ? 0 : NAME##_of(items, count);        \
             memcpy(to + row * to_step, &all, sizeof all);                                          \
