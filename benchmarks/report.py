@@ -144,9 +144,9 @@ def update_group(group: str, rows: list[dict[str, Any]], programs: list[str]) ->
     timed = {row["program"] for row in rows}
     if not timed.issuperset(programs):
         path = RESULTS / f"{group}.json"
-        saved = (
-            json.loads(path.read_text()) if path.exists() else {"machine": machine(), "rows": []}
-        )
+        saved: dict[str, Any] = {"machine": machine(), "rows": []}
+        if path.exists():
+            saved = json.loads(path.read_text())
         if saved["machine"] != machine():
             print(
                 f"{path.name} is of another machine or other versions, and stays as it is: run all of {group}"
