@@ -933,7 +933,12 @@ def test_results_of_whole_calls(kind: int, expected: Any) -> None:
     assert array is x
 
 
-@pytest.mark.parametrize(("kind", "array"), [(4, 0), (-1, 0), (0, 1), (0, -1)])
+def test_an_array_that_a_way_of_a_whole_call_does_not_give_is_none() -> None:
+    """Its cell is what it was before."""
+    assert whole_call(0, -1)(np.ones(3)) == (2, None)
+
+
+@pytest.mark.parametrize(("kind", "array"), [(4, 0), (-1, 0), (0, 1), (0, -2)])
 def test_odd_results_of_whole_calls(kind: int, array: int) -> None:
     """What machine code says is never believed blindly."""
     assert whole_call(kind, array)(np.ones(3)) is NotImplemented
