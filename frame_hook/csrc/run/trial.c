@@ -158,41 +158,65 @@ samples_median(const Samples *samples)
     return samples->ns[(samples_kept(samples) - 1) / 2];
 }
 
-/* The longest of at least one that is kept. */
+/* What a run counts at most, by at least one sample: no usual one takes as long. */
 static inline int64_t
-samples_longest(const Samples *samples)
+samples_most(const Samples *samples)
 {
-    return samples->ns[samples_kept(samples) - 1];
+    return MOST_TIMES * (samples_median(samples) + 1);
+}
+
+/* The sum of all, each of which counts no more than `most`. */
+static inline int64_t
+samples_sum(const Samples *samples, int64_t most)
+{
+    int64_t sum = samples->more;
+    for (int i = 0; i < samples_kept(samples); i++) {
+        sum += samples->ns[i] < most ? samples->ns[i] : most;
+    }
+    return sum;
 }
 
 /*
  * How long a run takes, from at least one sample: the median of a few, which one disturbance may
- * not change, or the mean of many, as what a program waits for is their sum. Of calls that end
- * early now and then, and take ten times as long else, a median tells nothing.
+ * not change, or the mean of many but for the longest, as what a program waits for is their sum. Of
+ * calls that end early now and then, and take ten times as long else, a median tells nothing.
  */
 int64_t
 samples_typical(const Samples *samples)
 {
-    return samples->count > MOST_SAMPLES ? samples->total / samples->count
-                                         : samples_median(samples);
+    if (samples->count <= MOST_SAMPLES) {
+        return samples_median(samples);
+    }
+    int64_t most = samples_most(samples), longest = samples->ns[MOST_SAMPLES - 1];
+    longest = longest < most ? longest : most;
+    longest = longest > samples->longest ? longest : samples->longest;
+    return (samples_sum(samples, most) - longest) / (samples->count - 1);
 }
 
-/* Add a duration; one of many is cut down to what no disturbance is. */
 static void
 samples_add(Samples *samples, int64_t ns)
 {
     if (samples->count >= MOST_SAMPLES) {
-        int64_t most = MOST_TIMES * (samples_median(samples) + 1);
-        samples->total += ns < most ? ns : most;
-        samples->count++;
-        return;
+        int64_t most = samples_most(samples);
+        ns = ns < most ? ns : most;
+        samples->more += ns;
+        samples->longest = ns > samples->longest ? ns : samples->longest;
     }
-    int i = samples->count++;
-    for (; i > 0 && samples->ns[i - 1] > ns; i--) {
-        samples->ns[i] = samples->ns[i - 1];
+    else {
+        int i = samples->count;
+        for (; i > 0 && samples->ns[i - 1] > ns; i--) {
+            samples->ns[i] = samples->ns[i - 1];
+        }
+        samples->ns[i] = ns;
     }
-    samples->ns[i] = ns;
-    samples->total += ns;
+    samples->count++;
+}
+
+/* The slowest of at least one that is kept. */
+static inline int64_t
+samples_slowest(const Samples *samples)
+{
+    return samples->ns[samples_kept(samples) - 1];
 }
 
 /* Whether runs are long, and alike, or there are so many, that more of them will hardly tell
@@ -200,8 +224,9 @@ samples_add(Samples *samples, int64_t ns)
 static inline bool
 samples_suffice(const Samples *samples)
 {
-    bool vary = samples_longest(samples) / VARYING > samples_median(samples);
-    return samples->total >= (vary ? ENOUGH_VARYING_NS : ENOUGH_NS) || samples->count >= MOST_RUNS;
+    bool vary = samples_slowest(samples) / VARYING > samples_median(samples);
+    int64_t enough = vary ? ENOUGH_VARYING_NS : ENOUGH_NS;
+    return samples->count >= MOST_RUNS || samples_sum(samples, enough) >= enough;
 }
 
 /* Whether a trial tries a way. */
@@ -215,7 +240,7 @@ is_tried(int way, bool tries_callees)
 static bool
 are_worlds_below(const Samples *samples, int64_t ns)
 {
-    return samples->count >= 2 && samples_longest(samples) < ns / WORLDS;
+    return samples->count >= 2 && samples_slowest(samples) < ns / WORLDS;
 }
 
 /* Whether compiled runs take an eighth of plain ones. The first trial is decided so, without a try
@@ -288,7 +313,7 @@ is_clear(const Trial *trial, Way best, bool tries_callees)
         }
         int fewest = own->count < other->count ? own->count : other->count;
         bool all = fewest >= MOST_SAMPLES;
-        int64_t slowest = samples_longest(own);
+        int64_t slowest = samples_slowest(own);
         bool apart = fewest >= LEAST_SAMPLES && slowest < other->ns[0];
         bool far_apart = fewest >= 2 && slowest * 3 < other->ns[0] * 2;
         bool worlds_apart = are_worlds_below(own, other->ns[0]);

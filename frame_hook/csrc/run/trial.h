@@ -24,7 +24,7 @@ enum { MOST_SAMPLES = 9, N_MAGNITUDES = 14, N_KINDS = 8 };
 typedef struct {
     int64_t ns[MOST_SAMPLES]; /* of the first ones, shortest first */
     int count;
-    int64_t total; /* of all */
+    int64_t more, longest; /* of those behind them: their sum */
 } Samples;
 
 typedef struct {

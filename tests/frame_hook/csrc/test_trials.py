@@ -70,13 +70,13 @@ def spin(seconds: float) -> None:
         pass
 
 
-@pytest.mark.parametrize(("own", "way"), [(30e-6, "compiled"), (300e-6, "plain")])
+@pytest.mark.parametrize(("own", "way"), [(12e-6, "compiled"), (120e-6, "plain")])
 def test_the_sum_of_calls_decides(session, own, way) -> None:
-    """Most calls end early in plain Python, and one of four takes forty times as long: their median tells nothing."""
+    """Most calls end early in plain Python, and one of four takes sixteen times as long: their median tells nothing."""
     calls = itertools.count()
 
     def f(x):
-        spin(5e-6 if next(calls) % 4 else 200e-6)
+        spin(5e-6 if next(calls) % 4 else 80e-6)
         return x
 
     def artefact(value: object) -> object:
