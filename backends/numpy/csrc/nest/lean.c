@@ -48,7 +48,8 @@ is_lean_now(const Nest *nest)
            nest->skipped == 0 && !nest->after_odd;
 }
 
-/* The numbers as one object: one, or a tuple; takes the references. NULL with an exception. */
+/* The results as one object: one, or a tuple; takes the references. NULL, with no exception: there
+ * is no memory. */
 static PyObject *
 one_of_many(const Nest *nest, PyObject **made)
 {
@@ -56,6 +57,9 @@ one_of_many(const Nest *nest, PyObject **made)
         return made[0];
     }
     PyObject *all = PyTuple_New(nest->outputs);
+    if (all == NULL) {
+        PyErr_Clear();
+    }
     for (int i = 0; i < nest->outputs; i++) {
         if (all == NULL) {
             Py_DECREF(made[i]);
@@ -84,8 +88,7 @@ run(const Nest *nest, NestFunction *function, int64_t *words, const Register *gi
 }
 
 /*
- * The call of borrowed objects. NULL, perhaps with an exception: it is not for this; nothing has
- * happened.
+ * The call of borrowed objects. NULL, with no exception: it is not for this; nothing has happened.
  */
 PyObject *
 lean_call(Nest *nest, PyObject *const *objects, unsigned mask)
