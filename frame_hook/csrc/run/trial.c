@@ -18,26 +18,26 @@ enum {
     MOST_RESTS = 64,
     MOST_CAPTURED = 3, /* the same of runs that captured something */
     MOST_REOPENED = 8,
-    MOST_LARGER = 4,            /* times that samples are dropped for larger arguments */
-    MOST_SMALLER = 32,          /* runs that are not timed: then sizes are what they are */
-    FIRST_PERIOD = 2000,        /* runs until a decision is first looked at again */
-    FIRST_PLAIN_NS = 500000000, /* the same of one for plain Python, where that is less */
-    MOST_LOST = 50,             /* at most this part of these runs' time is lost by looking */
-    ENOUGH_NS = 50000,          /* of runs in one way: they need not be many */
-    ENOUGH_VARYING_NS = 1000000,
-    VARYING = 3,              /* times the median: then runs are not alike */
-    MOST_RUNS = 40,           /* in one way, where they are shorter */
-    MOST_TIMES = 64,          /* the median: what a run counts at most */
-    WORLDS = 8,               /* times as long: one run of another way is enough */
-    ESTIMATED_WORLDS = 16,    /* times as long by an estimate: a plain run is cut short */
-    LEAST_STALL_NS = 1000000, /* what a plain run may take is not estimated */
-    CUT_AFTER = 4,            /* times what a compiled run took */
-    MOST_CUTS = 8,            /* plain runs that are cut short, until one tells something */
-    LEAST_SHARE = 4,          /* of that time the processor's at least, where other processes run */
-    LONG_RUN_NS = 20000000,   /* of a run as long as this, few samples of each way may decide */
-    PAUSE_NS = 100000000,     /* what is shorter may be one pause, in which other processes ran */
-    BITS_A_MAGNITUDE = 3,     /* sizes that differ by 8 × are measured apart */
-    FIRST_ARGUMENTS = 8,      /* that are looked at */
+    MOST_LARGER = 4,             /* times that samples are dropped for larger arguments */
+    MOST_SMALLER = 32,           /* runs that are not timed: then sizes are what they are */
+    FIRST_PERIOD = 2000,         /* runs until a decision is first looked at again */
+    FIRST_PLAIN_NS = 500000000,  /* the same of one for plain Python, where that is less */
+    MOST_LOST = 50,              /* at most this part of these runs' time is lost by looking */
+    ENOUGH_NS = 50000,           /* of runs in one way: they need not be many */
+    ENOUGH_VARYING_NS = 1000000, /* the same where they are not alike */
+    VARYING = 3,                 /* times the median: then runs are not alike */
+    MOST_RUNS = 40,              /* in one way, where they are shorter */
+    MOST_TIMES = 64,             /* the median: what a run counts at most */
+    WORLDS = 8,                  /* times as long: one run of another way is enough */
+    ESTIMATED_WORLDS = 16,       /* times as long by an estimate: a plain run is cut short */
+    LEAST_STALL_NS = 1000000,    /* shorter plain runs are never cut short */
+    CUT_AFTER = 4,               /* times what a compiled run took */
+    MOST_CUTS = 8,               /* plain runs that are cut short, until one tells something */
+    LEAST_SHARE = 4,        /* of that time the processor's at least, where other processes run */
+    LONG_RUN_NS = 20000000, /* of a run as long as this, few samples of each way may decide */
+    PAUSE_NS = 100000000,   /* what is shorter may be one pause, in which other processes ran */
+    BITS_A_MAGNITUDE = 3,   /* sizes that differ by 8 × are measured apart */
+    FIRST_ARGUMENTS = 8,    /* that are looked at */
 };
 
 Disturbances ufuse_disturbances;
@@ -193,6 +193,7 @@ samples_typical(const Samples *samples)
     return (samples_sum(samples, most) - longest) / (samples->count - 1);
 }
 
+/* Add a duration: the first ones are kept, those behind them counted. */
 static void
 samples_add(Samples *samples, int64_t ns)
 {

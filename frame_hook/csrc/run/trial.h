@@ -24,7 +24,8 @@ enum { MOST_SAMPLES = 9, N_MAGNITUDES = 14, N_KINDS = 8 };
 typedef struct {
     int64_t ns[MOST_SAMPLES]; /* of the first ones, shortest first */
     int count;
-    int64_t more, longest; /* of those behind them: their sum */
+    int64_t more;    /* the sum of those behind them, of which none counts too much */
+    int64_t longest; /* of these, as it counts */
 } Samples;
 
 typedef struct {

@@ -34,21 +34,6 @@ enum { MOST_LONG_CALLS = 4 }; /* more than short ones */
 
 enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };
 
-/* Whether the range is where it has to be after so many turns more: what machine code says is never
- * believed blindly. */
-static bool
-range_agrees(const Call *call, int64_t turns)
-{
-    if (call->nest->range < 0) {
-        return turns > 0;
-    }
-    const Register *before = &call->reached[call->nest->range_cell];
-    const Register *after = &call->cells[call->nest->range_cell];
-    return turns > 0 && after[2].whole == before[2].whole - turns &&
-           after[1].whole == before[1].whole &&
-           after[0].whole == before[0].whole + turns * before[1].whole;
-}
-
 /* Make the chunk's end the state that is reached. False: there is no memory for its objects. */
 static bool
 commit(Call *call, int64_t turns)
@@ -247,7 +232,8 @@ run_chunk(Call *call, int64_t turns)
         bool improved = call->function != nest->function;
         Run run = run_turns(call, turns);
         bool odd = run.doubt || run.flagged;
-        if (!odd && range_agrees(call, run.begun) && commit(call, run.begun)) {
+        if (!odd && range_agrees(nest, call->reached, call->cells, run.begun) &&
+            commit(call, run.begun)) {
             learn_chunk(call, &run, improved);
             return run.begun;
         }

@@ -50,6 +50,20 @@ turns_left(const Nest *nest, const Register *cells)
     return nest->range < 0 ? INT64_MAX / 2 : cells[nest->range_cell + 2].whole;
 }
 
+/* Whether the range is where it has to be after so many turns more: what machine code says is never
+ * believed blindly. */
+static inline bool
+range_agrees(const Nest *nest, const Register *reached, const Register *cells, int64_t turns)
+{
+    if (nest->range < 0) {
+        return turns > 0;
+    }
+    const Register *before = &reached[nest->range_cell], *after = &cells[nest->range_cell];
+    return turns > 0 && after[2].whole == before[2].whole - turns &&
+           after[1].whole == before[1].whole &&
+           after[0].whole == before[0].whole + turns * before[1].whole;
+}
+
 /* saving.c */
 int64_t turns_expected(const Nest *nest, const Register *cells);
 void save_written(Call *call, int64_t turns);

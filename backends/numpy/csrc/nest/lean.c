@@ -82,9 +82,8 @@ run(const Nest *nest, NestFunction *function, int64_t *words, const Register *gi
     status_clear();
     int verdict = function(words, cells, nest->memory);
     bool flagged = (status_numbered(status_raw()) & mask) != 0;
-    const Register *before = &given[nest->range_cell], *after = &cells[nest->range_cell];
-    return verdict == 0 && !flagged && cells[nest->cells - 1].whole == 0 && after[2].whole == 0 &&
-           after[1].whole == before[1].whole && after[0].whole == before[0].whole + before[1].whole;
+    return verdict == 0 && !flagged && cells[nest->cells - 1].whole == 0 &&
+           range_agrees(nest, given, cells, 1);
 }
 
 /*
