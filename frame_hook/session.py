@@ -159,6 +159,8 @@ class Session:
             maker = self.loops.maker
             if whole.begin(maker, cache, function, state, record, may_run=may_run):
                 return ASK_SOON
+        if self._is_bounded and whole.is_recursion_awaited(cache, function, record):
+            return self._put_off(cache, position, record)
         headers = self._headers(code, record)
         if self.loops is not None and goes_to_loop(code, position, state, headers):
             self._give_up(cache, position, "a loop's header comes next")

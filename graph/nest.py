@@ -8,9 +8,9 @@ A nest is traced from bytecode once and runs any number of turns of its outermos
 3. The variable `turns` says how many turns may still begin: the header takes one off as it begins a turn. It is right
    at a doubt too: so the turn in doubt is known. A nest is left at its header, or by an *exit*, in mid-turn: the turn
    counts as done.
-4. Only `store`, `append`, `trim`, `enter`, `map`, `reduce`, `matmul`, `take`, `put`, `scan`, `nonzero`, `sort`,
-   `argsort` and `draws` write memory, only through the nest's arrays and temporaries, and they do so in the program's
-   order. A `map` reads everything before it writes anything.
+4. Only `store`, `append`, `trim`, `push`, `drop`, `enter`, `map`, `reduce`, `matmul`, `take`, `put`, `scan`, `nonzero`,
+   `sort`, `argsort` and `draws` write memory, only through the nest's arrays and temporaries, and they do so in the
+   program's order. A `map` reads everything before it writes anything.
 5. Arrays keep their place and their lengths; a temporary has those of its last `alloc`, and one more element behind
    each `append`, or `enter` of what is new, or what `trim` leaves. So what an array variable is,
    when it is bound again, is a number of an array.
@@ -139,7 +139,7 @@ DRAWS: dict[str, tuple[tuple[str, ...], str]] = {
     "python_seed": ((I64,), I64),
 }
 WRITERS = frozenset(
-    "store append trim enter map reduce matmul take put scan nonzero sort argsort draws".split()
+    "store append trim push drop enter map reduce matmul take put scan nonzero sort argsort draws".split()
 )  # what writes arrays
 MAP_AXES = 6  # at most
 TABLE_AXES = 2  # of a list of lists
@@ -230,6 +230,11 @@ class Instruction:
     one of PARTS, the second attribute), `append` (attribute: the number of a temporary of one axis, which gets one more
     element), `trim` (the same attribute; input: how many elements stay, no more than there are), `dim` (attributes:
     array, axis; its length), `doubt_if` (a condition).
+
+    Of the frames of functions that call themselves, in a temporary of one axis of i64: `push` (attribute: its number;
+    inputs: values, which go behind what it has, a word each), `peek` (attributes: its number, how far from its end; the
+    value that was pushed there), `drop` (attributes: its number, how many words less it has from here on), `room` (how
+    many frames of Python the thread may still begin).
 
     Of tables of keys: `find` (attributes: the numbers of two temporaries of one axis, the keys, of which no two are
     equal, and an index to them, which nothing else uses; input: a key; its place among the keys, or -1), `enter` (one

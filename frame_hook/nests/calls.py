@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import slot_names
-from ufuse.frame_hook.nests import identity, keeping
+from ufuse.frame_hook.nests import identity, keeping, recursion
 from ufuse.frame_hook.nests.frames import (
     Frame,
     Function,
@@ -57,7 +57,11 @@ def enter(
     """Read on in a function that is called, whose arguments were popped."""
     _check(reader, value.__code__)
     called = reader.outside.called(value)
-    _enter(reader, id(value), called, _bound(reader, called, arguments, keywords))
+    slots = _bound(reader, called, arguments, keywords)
+    if recursion.is_read(reader, value.__code__):
+        recursion.enter(reader, id(value), called, slots)
+    else:
+        _enter(reader, id(value), called, slots)
 
 
 def enter_made(
@@ -68,17 +72,24 @@ def enter_made(
     called = symbols.Function(made.code, reader.outside.globals_of(made.maker.called), (), {}, ())
     slots = _bound(reader, called, arguments, keywords)
     slots += [None] * (len(slot_names(made.code)) - len(made.code.co_freevars) - len(slots))
-    slots += [reader.content(made.maker, cell.slot) for cell in made.cells]
-    _enter(reader, id(made.code), called, slots)
+    slots += recursion.contents(reader, made) or [
+        reader.content(made.maker, cell.slot) for cell in made.cells
+    ]
+    if recursion.is_read(reader, made.code):
+        recursion.enter(reader, id(made.code), called, slots)
+    else:
+        _enter(reader, id(made.code), called, slots)
 
 
 def _check(reader: Reader, code: types.CodeType) -> None:
     why = why_not_called(code)
     if why is not None:
         raise NotNativeError(why)
+    if recursion.is_read(reader, code):
+        return
     within = list(callers(reader.frame))
     if code in (one.code for one in within):
-        raise NotNativeError(f"{code.co_name} calls itself")
+        raise recursion.CallsItselfError(code)
     if len(within) > MOST_CALLS:
         raise NotNativeError("calls within one another are too many")
 
@@ -151,6 +162,8 @@ def leave(reader: Reader, item: Item) -> None:
             which the next one has, too.
 
     """
+    if recursion.leave(reader, item):
+        return
     function = reader.frame.function
     if any(one.maker is function for one in _made(item)):
         raise NotNativeError("it returns a function that it makes")
@@ -167,12 +180,3 @@ def _made(item: Item) -> Iterator[MadeFunction]:
     elif isinstance(item, Items):
         for one in item.items:
             yield from _made(one)
-
-
-def is_filled(cell: types.CellType) -> bool:
-    """Whether there is something in a cell."""
-    try:
-        cell.cell_contents  # noqa: B018  raises where there is nothing
-    except ValueError:
-        return False
-    return True

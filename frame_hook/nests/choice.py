@@ -300,7 +300,8 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
             of_object = f"{name} of a list, dict or string is not compiled yet"
             return of_object if is_other and not fits else None
         value = vars(value).get(name)
-    if not callable(value) or isinstance(value, FunctionType | np.ufunc | type):
+    kind = type(value)  # `isinstance` would ask the program's own objects
+    if not callable(value) or issubclass(kind, FunctionType | np.ufunc | type | _hook.Dispatcher):
         return None
     if draws.may_be_method(value) and draws.module_of(value) is not None:
         return None
@@ -327,7 +328,9 @@ def _why_not_names(
 ) -> str | None:
     """Why no nest uses some globals of a function."""
     for name in sorted(names):
-        value = function.__globals__.get(name)
+        value: Any = function.__globals__.get(name)
+        if issubclass(type(value), _hook.Dispatcher):
+            value = value.__ufuse_function__
         if type(value) is FunctionType:
             why = _why_not_called(value, callers)
         else:
@@ -345,9 +348,9 @@ def _why_not_called(function: FunctionType, callers: list[CodeType]) -> str | No
     """What can be seen at once of a function that may be called."""
     code = function.__code__
     why = calls.why_not_called(code)
-    if why is not None:
+    if why is not None or code in callers:
         return why
-    names = None if code in callers else names_of(code)
+    names = names_of(code)
     if names is None or len(callers) > calls.MOST_CALLS:
         return f"calls of {code.co_name} are not compiled yet"
     return _why_not_names(function, names, [*callers, code])

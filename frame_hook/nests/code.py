@@ -7,7 +7,7 @@ from typing import Any
 from ufuse.graph.nest import I64, REALS, Block, End, Instruction, Map, Value, Variable
 
 # Whose results change with the memory.
-OF_MEMORY = ("load", "fold", "dot", "position", "draw", "find", "enter")
+OF_MEMORY = ("load", "fold", "dot", "position", "draw", "find", "enter", "peek", "room")
 
 
 class Code:
@@ -124,6 +124,15 @@ class Code:
     def map(self, statement: Map, *inputs: Value) -> None:
         """An array statement."""
         self._instructions.append(Instruction("map", inputs, None, (statement,)))
+
+    def mark(self, name: str, number: int) -> None:
+        """Leave a place for instructions that are not known yet, which change no variable that the block has read."""
+        self._instructions.append(Instruction(name, (), None, (number,)))
+
+    def fresh(self, type_: str) -> Value:
+        """A value that no instruction has given yet."""
+        self._values += 1
+        return Value(self._values - 1, type_)
 
     def write(self, name: str, *inputs: Value, attributes: tuple[Any, ...]) -> None:
         """An instruction that writes a temporary."""

@@ -35,6 +35,7 @@ from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.recursion import CallsItselfError
 from ufuse.frame_hook.nests.unrolling import RollError
 from ufuse.frame_hook.nests.values import EXACT, ArrayKind, EitherError, Known, NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -204,6 +205,8 @@ def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
             tries = replace(tries, members=tries.members | more.slots)
         except ListsError:
             tries = replace(tries, gives_lists=True)
+        except CallsItselfError as more:
+            tries = replace(tries, recursive=tries.recursive | {more.code})
         except KeyedError as more:
             tries = replace(tries, keyed=tries.keyed | {more.text})
         except GrowError as more:

@@ -41,7 +41,8 @@ class Tries:
     that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
     NumPy's numbers, whichever. `members`: slots of locals that it does not bind, which are items of lists of objects.
     `grown`: where it makes lists, dicts and sets that grow, with what they get. `gives_lists`: it gives some back.
-    `keyed`: dicts that are read as tables of computed keys, by the program's names for them.
+    `keyed`: dicts that are read as tables of computed keys, by the program's names for them. `recursive`: functions
+    that call themselves.
     """
 
     widened: frozenset[str] | None = None
@@ -54,6 +55,7 @@ class Tries:
     grown: frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf]]] = frozenset()
     gives_lists: bool = False
     keyed: frozenset[str] = frozenset()
+    recursive: frozenset[types.CodeType] = frozenset()
 
 
 NO_TRIES = Tries()
@@ -145,3 +147,12 @@ class Frame:
     caller: Version | None = None
     unique: set[int] = field(default_factory=set)
     listed: dict[int, Listing] = field(default_factory=dict)
+
+
+def is_filled(cell: types.CellType) -> bool:
+    """Whether there is something in a cell."""
+    try:
+        cell.cell_contents  # noqa: B018  raises where there is nothing
+    except ValueError:
+        return False
+    return True

@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests import (
     making,
     views,
 )
+from ufuse.frame_hook.nests.frames import is_filled
 from ufuse.frame_hook.nests.integers import doubt_unlike
 from ufuse.frame_hook.nests.values import (
     BOOL,
@@ -127,7 +128,7 @@ def has_some(function: types.FunctionType) -> bool:
     if NAMES.intersection(code.co_names) or ("key",) in code.co_consts:
         return True
     values = [space.get(name) for name in code.co_names]
-    values += [one.cell_contents for one in function.__closure__ or () if calls.is_filled(one)]
+    values += [one.cell_contents for one in function.__closure__ or () if is_filled(one)]
     return any(type(one) is np.vectorize for one in values)
 
 

@@ -38,7 +38,7 @@ from ufuse.frame_hook.nests.values import (
     item_kind,
 )
 from ufuse.frame_hook.objects.classes import ABSENT, guarded_lookup
-from ufuse.frame_hook.opcodes.calls import guarded_function
+from ufuse.frame_hook.opcodes.calls import guarded_function, inside_compiled
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import (
     Constant,
@@ -462,7 +462,7 @@ class Outside:
         if isinstance(symbol, Unread) and type(symbol.value) in (bytes, bytearray):
             return self.numbers(symbol.source, symbol.value)
         value = symbol.value if isinstance(symbol, Unread) else None
-        symbol = self.trace.look(symbol)
+        symbol = inside_compiled(self.trace, self.trace.look(symbol))
         if isinstance(symbol, Number):
             example = self.trace.number_examples.get(symbol.node)
             if type(example) is float:

@@ -37,6 +37,7 @@ from ufuse.frame_hook.nests import (
     lists,
     made_dicts,
     object_lists,
+    recursion,
     refusals,
     rolls,
     unrolling,
@@ -167,6 +168,7 @@ class Reader(Holders):
         # The kinds of numbers that the nest makes for exits, by slot.
         self.made: dict[str, str] = {}
         self.functions: dict[tuple[Any, ...], Function] = {}  # that are called
+        self.recursion = recursion.Recursion()
         self._counts: dict[str, int] = {}  # of versions, by what their labels have in common
         self.doubts = False
         self._comes_back = False  # to the header, from some turn
@@ -254,7 +256,9 @@ class Reader(Holders):
             self.frame.slots = others
             self.label(self.version(self.position))
         headers = []
-        while self._waiting:
+        while self._waiting or recursion.go_on(self):
+            if not self._waiting:
+                continue
             version = self._waiting.pop()
             self.out.begin(self.labels[version])
             self.resume(version)
@@ -283,6 +287,7 @@ class Reader(Holders):
         if self.is_while and not self.exits:
             raise NotNativeError("what is read behind it has no value yet", later=True)
         elementwise.refuse_long(self)
+        recursion.finish(self)
         if self.doubts:
             self.out.begin(leaving.DOUBT)
             self.out.end("doubt")

@@ -220,7 +220,10 @@ def _renumbered(
         case "view", (number, view):
             bound.setdefault(number, _view(view, new))
             return replace(one, op="const", attributes=(arrays + list(bound).index(number),))
-        case "load" | "store" | "append" | "trim" | "dim" | "alloc", (number, *rest):
+        case (
+            "load" | "store" | "append" | "trim" | "push" | "peek" | "drop" | "dim" | "alloc",
+            (number, *rest),
+        ):
             attributes = (new[number], *rest)
         case "find" | "enter", numbers:
             attributes = tuple(new[number] for number in numbers)

@@ -36,6 +36,7 @@ from ufuse.frame_hook.nests import (
     keyed,
     made_dicts,
     made_lists,
+    recursion,
     views,
 )
 from ufuse.frame_hook.nests.choice import READ_AFTER, names_of
@@ -155,7 +156,9 @@ def is_needed(function: types.FunctionType) -> bool:
     if code.co_varnames[:1] == (".0",):
         return False
     is_one = (
-        makes_lists
+        recursion.calls_itself(function)
+        or recursion.makes_one(code)
+        or makes_lists
         or makes_dicts
         or bool(inside & {GENERATOR, *COMPREHENSIONS})
         or idioms.has_some(function)
@@ -231,10 +234,21 @@ def is_awaited(cache: Any, record: CodeRecord) -> bool:
     return True
 
 
-def _wait(cache: Any, record: CodeRecord) -> None:
+def is_recursion_awaited(cache: Any, function: types.FunctionType, record: CodeRecord) -> bool:
+    """The same of a function that calls itself: a graph would have a few of its calls within one another."""
+    return (
+        record.waits_for_whole
+        and record.whole_tries == 0
+        and bool(cache.whole_call_after)
+        and recursion.calls_itself(function)
+    )
+
+
+def _wait(cache: Any, function: types.FunctionType, record: CodeRecord) -> None:
     """Go on without, until calls have taken longer than reading and compiling does."""
     seconds, calls = cache.run_ns / 1e9, max(cache.calls, 1)
-    if calls >= FEWEST_CALLS and seconds < SHORT * calls:
+    is_short = calls >= FEWEST_CALLS and seconds < SHORT * calls
+    if is_short and not recursion.calls_itself(function):
         record.waits_for_whole = False
         put_off(cache, measures=True)
         return
@@ -294,7 +308,7 @@ def capture(
     is_open = record.whole_waiting is None and record.waits_for_whole
     if measures and is_open and not at_once and seconds < 2 * maker.nest_seconds():
         if seconds < READ_AFTER or _can_be_read(cache, function, state, record):
-            _wait(cache, record)
+            _wait(cache, function, record)
         return False
     _make(maker, cache, function, state, record, measures=measures, at_once=at_once)
     return at_once
@@ -484,7 +498,8 @@ class WholeReader(Reader):
         keywords = dict(zip(only, arguments[code.co_argcount :], strict=True))
         self.next = self.position
         calls.enter(self, self._function, arguments[: code.co_argcount], keywords)
-        self.run(self.next)
+        if self.out.is_open:
+            self.run(self.next)
 
     def gives_back(self) -> bool:
         """Whether the call returns what the instruction that is being read gives."""

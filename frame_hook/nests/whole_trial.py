@@ -15,6 +15,7 @@ import numpy as np
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests import calls, whole
 from ufuse.frame_hook.nests.choice import names_of
+from ufuse.frame_hook.nests.frames import is_filled
 from ufuse.graph.records import record
 
 if TYPE_CHECKING:
@@ -92,11 +93,15 @@ def _begins(cache: Any, record: CodeRecord, way: str, nanoseconds: int, trial: i
 
 def is_plain(function: FunctionType, state: tuple[Any, ...]) -> bool:
     """Whether a function's arguments and globals are such that to read them, and what is in them, runs no code."""
-    return all(map(_is_plain_value, state)) and _uses_plain(function, [])
+    within = [function.__code__]
+    return all(_is_plain_value(one, within) for one in state) and _uses_plain(function, [])
 
 
-def _is_plain_value(value: object, levels: int = MOST_LEVELS) -> bool:
-    """Whether a value is of one of NumPy's or Python's own types, or holds only such, down to some level."""
+def _is_plain_value(value: object, callers: list[CodeType], levels: int = MOST_LEVELS) -> bool:
+    """Whether a value is of one of NumPy's or Python's own types, or holds only such, down to some level.
+
+    `callers`: the functions in which it is used, which need not be looked at again where they call themselves.
+    """
     kind = type(value)  # `isinstance` would ask others for their class
     if kind in PLAIN:
         return True
@@ -104,26 +109,26 @@ def _is_plain_value(value: object, levels: int = MOST_LEVELS) -> bool:
         return kind.__module__ in ("numpy", "numpy.dtypes")
     if kind is tuple or kind is list:
         assert isinstance(value, tuple | list)
-        return levels > 0 and all(_is_plain_value(one, levels - 1) for one in value)
+        return levels > 0 and all(_is_plain_value(one, callers, levels - 1) for one in value)
     if kind is CellType:
         assert isinstance(value, CellType)
-        return not calls.is_filled(value) or _is_plain_value(value.cell_contents)
+        return not is_filled(value) or _is_plain_value(value.cell_contents, callers, levels)
+    if issubclass(kind, _hook.Dispatcher):
+        assert isinstance(value, _hook.Dispatcher)
+        value = value.__ufuse_function__
+    if type(value) is FunctionType:
+        return _uses_plain(value, callers)
     return kind is type and value.__module__ in ("numpy", "builtins")
 
 
 def _uses_plain(function: FunctionType, callers: list[CodeType]) -> bool:
-    """The same for the globals of a function, and of those that it calls."""
+    """The same for the variables around a function, and for those of functions that it calls."""
     code = function.__code__
     if code in callers:
         return True
     names = names_of(code)
     if names is None or len(callers) > calls.MOST_CALLS:
         return False
-    for name in names & function.__globals__.keys():
-        value = function.__globals__[name]
-        if type(value) is FunctionType:
-            if not _uses_plain(value, [*callers, code]):
-                return False
-        elif not _is_plain_value(value):
-            return False
-    return True
+    used = [function.__globals__[name] for name in names & function.__globals__.keys()]
+    within = [*callers, code]
+    return all(_is_plain_value(one, within) for one in (*used, *(function.__closure__ or ())))

@@ -90,7 +90,7 @@ def call(
     keywords: Mapping[str, Symbol],
 ) -> Symbol:
     """What `function(*arguments, **keywords)` gives."""
-    function = _inside_compiled(interpreter, interpreter.trace.look(function))
+    function = inside_compiled(interpreter.trace, interpreter.trace.look(function))
     match function:
         case Method():
             return call(interpreter, function.function, (function.self, *arguments), keywords)
@@ -134,7 +134,7 @@ def call(
     raise GraphBreak("call", described(function))
 
 
-def _inside_compiled(interpreter: Interpreter, function: Symbol) -> Symbol:
+def inside_compiled(trace: Trace, function: Symbol) -> Symbol:
     """The function in a compiled one, which is to be inlined as any other; what else there is, as it is."""
     if not isinstance(function, Constant | Instance) or not issubclass(
         type(function.value), _hook.Dispatcher
@@ -145,7 +145,7 @@ def _inside_compiled(interpreter: Interpreter, function: Symbol) -> Symbol:
         raise GraphBreak("call", f"{function.value.__qualname__}, whose arguments are checked,")
     if isinstance(function, Constant):
         return Constant(function.value.__ufuse_function__)
-    trace, source = interpreter.trace, function.source
+    source = function.source
     assert source is not None
     loaded = trace.guards.load(
         "LOAD_OWN", source, "__ufuse_session__", text=f"{source.text}'s options"

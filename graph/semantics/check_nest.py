@@ -67,6 +67,7 @@ LAWS = """
     no others'.
 """
 TYPES = {*REALS, *INTEGERS, I1}
+I64_WORDS = np.dtype(np.int64)  # of frames
 WHOSE = ("python", "numpy")  # the numbers of a list may be
 ENDS = {"jump": 1, "branch": 2, "leave": 0, "doubt": 0}  # targets
 # What a step takes, if it is no ufunc of NumPy.
@@ -249,6 +250,26 @@ def _why_not_access(
     if (given, result) != wanted:
         return f"{array.name} has {array.ndim} axes and elements of {element} (law 5)"
     return _why_not_written(nest, number) if one.op != "load" else None
+
+
+def _why_not_frames(
+    nest: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    number, *words = one.attributes
+    is_one = len(nest.arrays) <= number < len(nest.numbered)
+    if not is_one or (nest.numbered[number].dtype, nest.numbered[number].ndim) != (I64_WORDS, 1):
+        return "frames are in no temporary of i64 of one axis (law 5)"
+    if one.op == "push":
+        return None if given and result is None and not words else "it takes values (law 3)"
+    if given or (one.op == "peek") != (result is not None) or not all(each > 0 for each in words):
+        return "it takes how many words that is from the end (law 3)"
+    return None if len(words) == 1 else "it takes one number of words (law 3)"
+
+
+def _why_not_room(
+    _: Nest, one: Instruction, given: tuple[str, ...], result: str | None
+) -> str | None:
+    return None if (given, result, one.attributes) == ((), I64, ()) else "it gives an i64 (law 3)"
 
 
 def _why_not_keys(
@@ -574,6 +595,10 @@ RULES: dict[str, Rule] = {
     "alloc":    _why_not_access,
     "append":   _why_not_access,
     "trim":     _why_not_access,
+    "push":     _why_not_frames,
+    "peek":     _why_not_frames,
+    "drop":     _why_not_frames,
+    "room":     _why_not_room,
     "find":     _why_not_keys,
     "enter":    _why_not_keys,
     "map":      _why_not_map,

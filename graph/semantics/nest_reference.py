@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import math
 import operator
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -28,8 +30,10 @@ from ufuse.graph.nest import (
     OBJECTS,
     PARTS,
     POSITIONS,
+    REALS,
     TABLE_AXES,
     TURNS,
+    U64,
     ArraySlot,
     Block,
     Instruction,
@@ -654,6 +658,22 @@ def _computed(
             (number,), (count,) = one.attributes, inputs
             arrays[number] = arrays[number][:count].copy()
             return None
+        case "push":
+            (number,) = one.attributes
+            pairs = zip(inputs, one.inputs, strict=True)
+            words = [_as_word(value, given.type) for value, given in pairs]
+            arrays[number] = np.concatenate((arrays[number], np.array(words, np.int64)))
+            return None
+        case "peek":
+            number, place = one.attributes
+            assert one.result is not None
+            return _of_word(int(arrays[number][-place]), one.result.type)
+        case "drop":
+            number, count = one.attributes
+            arrays[number] = arrays[number][:-count].copy()
+            return None
+        case "room":
+            return sys.getrecursionlimit() - len(inspect.stack(0))
         case "find" | "enter":
             return _found(one, inputs[0], arrays)
         case "dim":
@@ -663,6 +683,21 @@ def _computed(
                 raise DoubtError
             return None
     raise AssertionError(one.op)
+
+
+def _as_word(value: Any, type_: str) -> int:
+    """A value as the 8 bytes in which a frame has it."""
+    if type_ in REALS:
+        return int(np.float64(value).view(np.int64))
+    return int(np.uint64(int(value) & (2**64 - 1)).astype(np.int64))
+
+
+def _of_word(word: int, type_: str) -> Any:
+    """The value that was pushed."""
+    if type_ in REALS:
+        real = np.int64(word).view(np.float64)
+        return np.float32(real) if type_ == F32 else float(real)
+    return bool(word) if type_ == I1 else word % 2**64 if type_ == U64 else word
 
 
 def _found(one: Instruction, key: int, arrays: list[np.ndarray]) -> int:

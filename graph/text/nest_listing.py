@@ -89,6 +89,12 @@ class _Listing:
                 return f"{self._name(one.attributes[0])}.append({_bare(inputs[0])})"
             case "trim":
                 return f"{self._name(one.attributes[0])}.trim({_bare(inputs[0])})"
+            case "push":
+                return f"{self._name(one.attributes[0])}.push({', '.join(map(_bare, inputs))})"
+            case "peek":
+                return f"{self._name(one.attributes[0])}[-{one.attributes[1]}]"
+            case "drop":
+                return f"{self._name(one.attributes[0])}.drop({one.attributes[1]})"
             case "find":
                 return f"{self._name(one.attributes[0])}.find({_bare(inputs[0])})"
             case "enter":

@@ -77,8 +77,9 @@ class Known:
             self.variables.pop(one.attributes[0], None)
         elif one.op == "alloc" or one.op in WRITERS:
             self.elements.clear()  # other arrays may share the memory
-        if one.op in {"alloc", "append", "trim"}:
-            parts = ("data", *(f"length{axis}" for axis in range(len(one.inputs))))
+        if one.op in {"alloc", "append", "trim", "push", "drop"}:
+            axes = len(one.inputs) if one.op == "alloc" else 1
+            parts = ("data", *(f"length{axis}" for axis in range(axes)))
             for part in parts:
                 self.variables.pop(own_variable(one.attributes[0], part), None)
         elif one.op == "enter":

@@ -18,6 +18,8 @@ UNBOUNDED = {
     "invert",
     "position",
     "draw",
+    "peek",
+    "room",
 }  # in themselves, of signed integers
 _AT_LEAST_ZERO = {"mul", "floordiv", "or", "xor"}
 

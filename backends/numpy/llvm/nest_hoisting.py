@@ -149,7 +149,8 @@ class Hoister:
         """Whether a loop makes an array anew whose lengths are looked at."""
         arrays = {one[1] for each in conditions for one in atoms(each) if one[0] == "dim"}
         return any(
-            one.op in {"alloc", "append", "trim", "enter"} and arrays.intersection(one.attributes)
+            one.op in {"alloc", "append", "trim", "push", "drop", "enter"}
+            and arrays.intersection(one.attributes)
             for label in self._loops[header]
             for one in self._flow.instructions(label)
         )

@@ -25,6 +25,7 @@ from ufuse.backends.numpy.llvm.nest_folds import (
     emit_scan,
     emit_sort,
 )
+from ufuse.backends.numpy.llvm.nest_frames import emit_drop, emit_peek, emit_push, emit_room
 from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
 from ufuse.backends.numpy.llvm.nest_lists import emit_append, emit_enter, emit_find, emit_trim
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
@@ -505,6 +506,10 @@ RULES: dict[str, Rule] = {
     "alloc":   emit_alloc,
     "append":  emit_append,
     "trim":    emit_trim,
+    "push":    emit_push,
+    "peek":    emit_peek,
+    "drop":    emit_drop,
+    "room":    emit_room,
     "find":    emit_find,
     "enter":   emit_enter,
 }

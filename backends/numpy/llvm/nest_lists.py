@@ -7,12 +7,13 @@ from ufuse.backends.numpy.llvm.nest_maps import WORDS
 from ufuse.graph.nest import I1, Instruction, Nest, ResultSlot
 
 
-def _memory(body: Body, number: int) -> int:
+def memory_of(body: Body, number: int) -> int:
     """The first word of a temporary: where its memory begins; then how large that is, and the lengths."""
     return WORDS * (number - body.given)
 
 
-def _word(body: Body, place: int) -> str:
+def word_of(body: Body, place: int) -> str:
+    """Where a word of the nest's memory lies."""
     return body.add(f"getelementptr i64, ptr %memory, i64 {place}")
 
 
@@ -26,7 +27,7 @@ def emit_append(body: Body, one: Instruction) -> str:
     length = body.length(number, 0)
     longer = body.add(f"add nsw i64 {length}, 1")
     size = body.numbered[number].dtype.itemsize
-    _grow(body, number, body.add(f"mul nsw i64 {longer}, {size}"))
+    grow(body, number, body.add(f"mul nsw i64 {longer}, {size}"))
     body.known.forget(one)
     body.keep_own(number, "length0", "i64", longer)
     at = body.add_new(f"getelementptr {type_}, ptr {body.data(number)}, i64 {length}")
@@ -44,11 +45,11 @@ def emit_trim(body: Body, one: Instruction) -> str:
     return ""
 
 
-def _grow(body: Body, number: int, size: str) -> None:
+def grow(body: Body, number: int, size: str) -> None:
     """Append a call for more memory, where there are not so many bytes."""
-    first = _memory(body, number)
-    memory = _word(body, first)
-    capacity = body.add_new(f"load i64, ptr {_word(body, first + 1)}")
+    first = memory_of(body, number)
+    memory = word_of(body, first)
+    capacity = body.add_new(f"load i64, ptr {word_of(body, first + 1)}")
     is_full = body.add(f"icmp sgt i64 {size}, {capacity}")
     growing, following = body.label(), body.label()
     body.lines += [
@@ -67,7 +68,7 @@ def _grow(body: Body, number: int, size: str) -> None:
 def emit_find(body: Body, one: Instruction) -> str:
     """Append the place of a key among those of a table."""
     keys, index = one.attributes
-    given = f"ptr {body.data(keys)}, i64 {body.length(keys, 0)}, ptr {_word(body, _memory(body, index))}"
+    given = f"ptr {body.data(keys)}, i64 {body.length(keys, 0)}, ptr {word_of(body, memory_of(body, index))}"
     key = body.operand(one.inputs[0])
     place = body.call("helper.find", "i64", f"{given}, i64 {key}")
     body.go_on_if(body.add(f"icmp sge i64 {place}, -1"))
@@ -80,7 +81,7 @@ def emit_enter(body: Body, one: Instruction) -> str:
     length, key = body.length(keys, 0), body.operand(one.inputs[0])
     lengths = {column: body.length(column, 0) for column in columns}
     sizes = [body.numbered[column].dtype.itemsize for column in columns]
-    memories = [_word(body, _memory(body, number)) for number in one.attributes]
+    memories = [word_of(body, memory_of(body, number)) for number in one.attributes]
     given = ", ".join(f"ptr {memory}" for memory in (*memories, "null", "null")[:4])
     given += f", i64 {sizes[0] if sizes else 0}, i64 {length}, i64 {key}"
     place = body.call("helper.enter", "i64", given)
@@ -90,7 +91,7 @@ def emit_enter(body: Body, one: Instruction) -> str:
     for number in _columns(one):
         before = lengths.get(number, length)
         body.keep_own(number, "length0", "i64", body.add(f"add nsw i64 {before}, {added}"))
-        memory = _word(body, _memory(body, number))
+        memory = word_of(body, memory_of(body, number))
         body.keep_own(number, "data", "ptr", body.add_new(f"load ptr, ptr {memory}"))
     return place
 
@@ -99,7 +100,7 @@ def give_back_lengths(body: Body) -> None:
     """Append, where the nest is left: how many elements the columns of lists have, and lists that it gives."""
     for number in _given_back(body.nest):
         length = body.add_new(f"load i64, ptr {body.places[own_variable(number, 'length0')]}")
-        at = _word(body, _memory(body, number) + 2)
+        at = word_of(body, memory_of(body, number) + 2)
         body.lines.append(f"store i64 {length}, ptr {at}")
 
 

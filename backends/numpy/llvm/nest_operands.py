@@ -52,7 +52,7 @@ class _Same:
 
     def note(self, one: Instruction) -> None:
         """Go on behind an instruction."""
-        if one.op in {"set", "alloc", "append", "trim", "enter"}:
+        if one.op in {"set", "alloc", "append", "trim", "push", "drop", "enter"}:
             for name in one.attributes:
                 self._changes[name] = self._changes.get(name, 0) + 1
         if one.result is None:

@@ -35,6 +35,7 @@ from ufuse.graph.nest import (
     Variable,
 )
 from ufuse.graph.records import record
+from ufuse.graph.semantics.nest_live import live_variables
 
 LEFT, NEXT, STEP = ".left", ".next", ".step"
 OPS = (NUMBER_OPS | ARRAY_OPS) - {"alloc"}
@@ -102,7 +103,7 @@ class _Finder:
         for header, labels in self._flow.loops_by_header():
             self._loops.setdefault(header, set()).update(labels)
         ends = {"leave": {cell.name for cell in nest.cells}, "doubt": {TURNS}}
-        self._live = _live([self._flow.blocks[label] for label in self._flow.order], ends)
+        self._live = live_variables([self._flow.blocks[label] for label in self._flow.order], ends)
 
     def found(self) -> list[tuple[str, set[str], SharedLoop]]:
         """The headers of these loops, and their blocks."""
@@ -183,7 +184,7 @@ class _Loop:
             if name.endswith(NEXT) and sets.count(name) == 1 and self._step(name) is not None
         ]
         self._changed = set(sets)
-        self._needed = _live(self._blocks, {})[header]
+        self._needed = live_variables(self._blocks)[header]
         self._live = live
         self._types = {one.name: one.type for one in (*nest.cells, *nest.others)}
         self._next_value = 1 + max(
@@ -321,33 +322,3 @@ def _written(one: Instruction) -> Iterator[int]:
         yield one.attributes[0].target.array
     elif one.op in {"reduce", "matmul"}:
         yield one.attributes[-1].array
-
-
-def _live(blocks: list[Block], ends: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """For each block the variables whose values may be read from its beginning on.
-
-    `ends`: those that may be read behind an end of a kind. Behind blocks that are not given nothing is read.
-    """
-    live: dict[str, set[str]] = {block.label: set() for block in blocks}
-    changes = True
-    while changes:
-        changes = False
-        for block in reversed(blocks):
-            after = ends.get(block.end.kind, set()).union(
-                *(live.get(target, set()) for target in block.end.targets)
-            )
-            found = _read_in(block, after)
-            if found != live[block.label]:
-                live[block.label], changes = found, True
-    return live
-
-
-def _read_in(block: Block, after: set[str]) -> set[str]:
-    """What is live where a block begins, by what is live behind it."""
-    live = set(after)
-    for one in reversed(block.instructions):
-        if one.op == "set":
-            live.discard(one.attributes[0])
-        elif one.op == "get":
-            live.add(one.attributes[0])
-    return live

@@ -28,7 +28,7 @@ from ufuse.graph.nest import I1, INTEGERS, TURNS, Block, End, Instruction, Nest,
 
 NOT_COPIED = {  # they take most of a turn
     "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "scan", "nonzero", "sort", "argsort", "draws",
-    "alloc", "append", "trim", "find", "enter",
+    "alloc", "append", "trim", "push", "peek", "drop", "room", "find", "enter",
 }  # fmt: skip
 MOST_INSTRUCTIONS = 300  # of a loop that is copied: more would take long to compile
 AT_ONCE = (

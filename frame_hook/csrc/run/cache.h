@@ -53,6 +53,7 @@ typedef struct {
     bool takes_loops; /* the same */
     bool measures;    /* calls that do not pay run as plain Python; the session's wish, too */
     bool measuring;   /* a call is being timed: calls of the same code inside it run as it does */
+    bool is_within;   /* the last call for which a way was chosen is one of these */
     Way way;          /* how that call runs */
     bool gives_back;  /* some trial has found plain Python to be the fastest */
     bool calls_pay;   /* some frame that this code called has run an entry */

@@ -145,11 +145,12 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     run->way = WAY_COMPILED;
     run->is_cut = false;
     run->on_device = false;
-    cache->calls++;
-    if (cache->measuring) {
+    cache->is_within = cache->measuring;
+    if (cache->measuring) { /* what it takes, the call around it takes */
         run->way = cache->way;
         return;
     }
+    cache->calls++;
     size_t extent = extent_of(values, count);
     int magnitude = magnitude_of(extent);
     int kinds = kinds_of(values, count);

@@ -77,7 +77,8 @@ take_whole(CodeCache *cache, PyObject *function, Registers *registers, PyObject 
     int fits;
     bool is_for = cache->whole_call == NULL || whole_is_for(cache);
     RunOutcome outcome = run_whole(cache, registers, result, &fits);
-    if (fits != 0 || !is_for || cache->whole_call_after <= 0 || --cache->whole_call_after > 0) {
+    if (fits != 0 || !is_for || cache->is_within || cache->whole_call_after <= 0 ||
+        --cache->whole_call_after > 0) {
         return outcome;
     }
     registers->contents = NULL; /* Python code runs: it may see the arrays */

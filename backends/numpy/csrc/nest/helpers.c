@@ -188,6 +188,7 @@ nest_helpers(PyObject *module, PyObject *unused)
     } table[] = {{"grow", (void *)nest_grow},
                  {"extend", (void *)nest_extend},
                  {"patience", (void *)nest_patience},
+                 {"room", (void *)nest_room},
                  {"share", (void *)nest_share},
                  {"loop", (void *)nest_loop},
                  {"map", (void *)nest_map},

@@ -412,6 +412,7 @@ bool lists_change(const Nest *nest, PyObject *const *objects, const Saved *saved
 
 /* chunks.c */
 int64_t nest_patience(void);
+int64_t nest_room(void);
 PyObject *nest_vectorcall(PyObject *self, PyObject *const *objects, size_t count, PyObject *names);
 
 /* improved.c */
