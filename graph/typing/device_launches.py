@@ -2,8 +2,8 @@
 
 A launch says nothing of what it reads and writes: its text may follow addresses that it was given earlier. Laws:
 1. What stands before a launch or a wait in the graph is done before it, and what stands behind it later. 2. A launch
-writes all arrays that are there but those that the graph made and never gave away. 3. It cannot be taken back, so it
-counts as a visible write.
+writes all arrays that are there but those that the graph made and never gave away. 3. A launch cannot be taken back, so
+it counts as a visible write; to wait once more changes nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ WAIT = "cupy.cuda.Stream.synchronize"
 STREAM = "cupy.Stream"  # what the first input of a wait for a stream is
 WAIT_FOR_DEVICE = "cupy.cuda.Device.synchronize"  # of a number, or of the current one
 WAIT_FOR_ALL = "cupy.cuda.runtime.deviceSynchronize"
-WAITS = (WAIT, WAIT_FOR_DEVICE, WAIT_FOR_ALL)
+WAIT_FOR_EVENT = "cupy.cuda.Event.synchronize"
+WAITS = (WAIT, WAIT_FOR_DEVICE, WAIT_FOR_ALL, WAIT_FOR_EVENT)
 
 
 def is_fence(node: Node) -> bool:
@@ -26,7 +27,7 @@ def is_fence(node: Node) -> bool:
 
 
 def is_final(node: Node) -> bool:
-    """Whether what a node does cannot be taken back, though it need not write an array: it draws, launches or waits."""
+    """Whether what a node does cannot be taken back, though it need not write an array: it draws or launches."""
     if node.op is not ops.CALL:
         return False
-    return str(node.attributes["function"]).startswith((RANDOM, LAUNCH, *WAITS))
+    return str(node.attributes["function"]).startswith((RANDOM, LAUNCH))
