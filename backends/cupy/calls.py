@@ -30,11 +30,13 @@ from ufuse.graph.typing.device_calls import (
     UFUNC,
     WRITING,
 )
+from ufuse.graph.typing.device_draws import RANDOM
 from ufuse.graph.typing.device_launches import LAUNCH, WAIT_FOR_DEVICE, WAITS, is_final
 from ufuse.graph.typing.device_streams import is_about_streams
+from ufuse.graph.typing.library import IMAGES, named
 from ufuse.graph.typing.library import cupy as library
-from ufuse.graph.typing.library import named
 
+ROTATE = IMAGES + ".rotate"
 OPERATORS: dict[str, Callable[..., Any]] = {
     GETITEM: operator.getitem,
     SETITEM: operator.setitem,
@@ -54,7 +56,7 @@ def call(draft: Draft, node: Node) -> int:
     name = node.attributes["function"]
     if is_about_streams(node) or name in WAITS:
         return _about_streams(draft, node)
-    if is_final(node):
+    if is_final(node) or name.startswith(RANDOM):
         return _final(draft, node, function_named(name))
     if name in WRITING or name == SETITEM or node.attributes.get("writes"):
         return _tried_call(draft, node, function_named(name))
@@ -131,6 +133,9 @@ def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int
         )
         return draft.call(partial(of_kinds, function, kinds), *slots, node=node, **named)
     assert isinstance(node.type, ArrayType)
+    shape = node.attributes.get("shape", ())
+    if node.attributes["function"] == ROTATE and all(type(one) is int for one in shape):
+        function = partial(of_shape, function, tuple(shape))
     kind = node.type.dtype, node.type.ndim, node.type.contiguous
     return draft.call(partial(of_kind, function, *kind), *slots, node=node, **named)
 
@@ -147,17 +152,27 @@ def _about_streams(draft: Draft, node: Node) -> int:
 
 
 def _final(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
-    """A call that cannot be taken back, and may draw an array: too late for plain Python behind it."""
+    """A call that draws or launches. What cannot be taken back is too late for plain Python behind it."""
     slots, named = _arguments(draft, node)
     called = partial(tried, function)
     if isinstance(node.type, ArrayType):
         called = partial(drawn, function, (node.type.dtype, node.type.ndim, True))
     made = draft.call(called, *slots, node=node, **named)
-    draft.plan.steps[-1].committed = True
+    draft.plan.steps[-1].committed = is_final(node)
     return made
 
 
 Kind = tuple[np.dtype, int, bool]
+
+
+def of_shape(
+    function: Callable[..., Any], shape: tuple[int, ...], /, *operands: Any, **keywords: Any
+) -> Any:
+    """What a function gives, if it is of a shape that a trace has computed by itself."""
+    result = tried(function, *operands, **keywords)
+    if result.shape != shape:
+        raise DoesNotFit(f"a call gives an array of shape {result.shape}, not {shape}")
+    return result
 
 
 def of_kind(

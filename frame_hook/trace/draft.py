@@ -33,7 +33,7 @@ from ufuse.graph.typing import infer
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, GET, HOST_ITEM, READ, is_fetched
 from ufuse.graph.typing.device_draws import CLASSES
-from ufuse.graph.typing.device_launches import STREAM, is_fence
+from ufuse.graph.typing.device_launches import STREAM, is_fence, is_final
 from ufuse.graph.typing.device_streams import KINDS, is_mark, is_switch
 from ufuse.graph.typing.sample import Facts
 
@@ -130,7 +130,7 @@ class Draft:
         self.draws = True
         made = self.node(ops.CALL, inputs, attributes)
         self._has_fence |= is_fence(made)
-        if self.first_write is None:
+        if self.first_write is None and is_final(made):
             self.first_write = len(self.nodes) - 1
         return made
 

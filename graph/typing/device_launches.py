@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ufuse.graph import ops
 from ufuse.graph.node import Node
+from ufuse.graph.types import GeneratorType
 from ufuse.graph.typing.device_draws import RANDOM
 
 LAUNCH = "cupy.launch."  # what the names of launches begin with; that of a kernel follows
@@ -30,4 +31,11 @@ def is_final(node: Node) -> bool:
     """Whether what a node does cannot be taken back, though it need not write an array: it draws or launches."""
     if node.op is not ops.CALL:
         return False
-    return str(node.attributes["function"]).startswith((RANDOM, LAUNCH))
+    name = str(node.attributes["function"])
+    return name.startswith(LAUNCH) or (name.startswith(RANDOM) and not _is_of_made(node))
+
+
+def _is_of_made(node: Node) -> bool:
+    """Whether a node draws from a generator that the graph makes: a run that gives up drops it."""
+    maker = node.inputs[0] if node.inputs else None
+    return maker is not None and maker.op is ops.CALL and isinstance(maker.type, GeneratorType)
