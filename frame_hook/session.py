@@ -543,6 +543,9 @@ class Session:
         self.journal.stats.eager_calls += 1
         if entry is None:
             return
+        why = getattr(getattr(entry.artefact, "refused", None), "reason", "")
+        if why and cache.code is entry.data.code_reference():
+            self.journal.note_unfit(_at_position(cache.code, position, GraphBreak("unfit", why)))
         record = self.record(cache.code)
         if position != 0 and record.note_declined(position, entry.data.ran):
             cache.drop_resume(position)

@@ -67,7 +67,11 @@ class Graph:
         """Where the arrays that it is given or makes are; "" where none is on a device."""
         made = (node for node in self.nodes if "device" in node.attributes)
         types = (node.type for node in (*self.inputs, *made))
-        return next((one.device for one in types if isinstance(one, ArrayType) and one.device), "")
+        found = (one.device for one in types if isinstance(one, ArrayType) and one.device)
+        waits = (
+            str(node.attributes["device"]) for node in self.nodes if node.attributes.get("device")
+        )
+        return next(found, "") or next(waits, "")
 
     def uses(self) -> dict[Node, int]:
         """How many times each node is an input of another, or an output."""

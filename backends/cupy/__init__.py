@@ -15,7 +15,7 @@ from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import numpys
 from ufuse.backends.cupy.folding import never_fits
 from ufuse.backends.cupy.listing import listing
-from ufuse.backends.cupy.program import program_of, why_not_run
+from ufuse.backends.cupy.program import Refused, program_of, why_not_run
 from ufuse.backends.cupy.rules import is_done, may_decline, plan_of
 from ufuse.backends.cupy.text import NUMPYS
 from ufuse.backends.planning.steps import Plan
@@ -40,9 +40,16 @@ def planned(graph: Graph, *, exact: bool) -> Plan | None:
     return found[1]
 
 
-def _declined(*_: object) -> object:
-    """What is not for a GPU alone runs as plain Python."""
-    return NotImplemented
+class Declining:
+    """A program that leaves every call to plain Python, and says why."""
+
+    def __init__(self, reason: str) -> None:
+        self.refused = Refused()
+        self.refused.reason = reason
+
+    def __call__(self, *_: object) -> object:
+        """NotImplemented."""
+        return NotImplemented
 
 
 class WithoutLibrary:
@@ -56,8 +63,8 @@ class WithoutLibrary:
         """The outputs; NotImplemented, with nothing done, where plain Python is to run."""
         if self._program is None:
             plan = plan_of(without_dead(self._graph), as_library=False)
-            declines = why_not_run(plan) is not None
-            self._program = _declined if declines else program_of(plan, self._graph.name)
+            why = why_not_run(plan)
+            self._program = Declining(why) if why else program_of(plan, self._graph.name)
         return self._program(*inputs)
 
 
@@ -86,8 +93,9 @@ class CupyBackend:
                 return on_host.BACKEND.compile(graph, options)
             return numpys.SendingProgram(made)
         plan = planned(graph, exact=options.exact)
-        if plan is None or why_not_run(plan) is not None:
-            return _declined
+        why = "not all of it is for a GPU" if plan is None else why_not_run(plan)
+        if plan is None or why is not None:
+            return Declining(why or "")
         declines = options.exact and any(map(may_decline, plan.steps))
         if declines and any(map(never_fits, filter(None, (one.kernel for one in plan.steps)))):
             return WithoutLibrary(graph)

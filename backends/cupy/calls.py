@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.backends.cupy import streams
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.planning.draft import Draft
 from ufuse.graph.node import Node
@@ -29,10 +30,13 @@ from ufuse.graph.typing.device_calls import (
     UFUNC,
     WRITING,
 )
-from ufuse.graph.typing.device_launches import LAUNCH, WAIT_FOR_DEVICE, is_final
+from ufuse.graph.typing.device_draws import RANDOM
+from ufuse.graph.typing.device_launches import LAUNCH, WAIT_FOR_DEVICE, WAITS, is_final
+from ufuse.graph.typing.device_streams import is_about_streams
+from ufuse.graph.typing.library import IMAGES, named
 from ufuse.graph.typing.library import cupy as library
-from ufuse.graph.typing.library import named
 
+ROTATE = IMAGES + ".rotate"
 OPERATORS: dict[str, Callable[..., Any]] = {
     GETITEM: operator.getitem,
     SETITEM: operator.setitem,
@@ -50,7 +54,9 @@ WAITING: dict[str, Callable[[], Callable[..., Any]]] = {
 def call(draft: Draft, node: Node) -> int:
     """A method of CuPy's arrays, or one of its functions."""
     name = node.attributes["function"]
-    if is_final(node):
+    if is_about_streams(node) or name in WAITS:
+        return _about_streams(draft, node)
+    if is_final(node) or name.startswith(RANDOM):
         return _final(draft, node, function_named(name))
     if name in WRITING or name == SETITEM or node.attributes.get("writes"):
         return _tried_call(draft, node, function_named(name))
@@ -127,22 +133,46 @@ def _checked_call(draft: Draft, node: Node, function: Callable[..., Any]) -> int
         )
         return draft.call(partial(of_kinds, function, kinds), *slots, node=node, **named)
     assert isinstance(node.type, ArrayType)
+    shape = node.attributes.get("shape", ())
+    if node.attributes["function"] == ROTATE and all(type(one) is int for one in shape):
+        function = partial(of_shape, function, tuple(shape))
     kind = node.type.dtype, node.type.ndim, node.type.contiguous
     return draft.call(partial(of_kind, function, *kind), *slots, node=node, **named)
 
 
+def _about_streams(draft: Draft, node: Node) -> int:
+    """A wait, a call about streams and events, or objects that are made."""
+    slots, named = _arguments(draft, node)
+    name = node.attributes["function"]
+    function = function_named(name) if name in WAITS else streams.function_of(name)
+    made = draft.call(partial(tried, function), *slots, node=node, **named)
+    step = draft.plan.steps[-1]
+    step.switches, step.apart = streams.is_switching(name), streams.is_apart(name)
+    return made
+
+
 def _final(draft: Draft, node: Node, function: Callable[..., Any]) -> int:
-    """A call that cannot be taken back, and may draw an array: too late for plain Python behind it."""
+    """A call that draws or launches. What cannot be taken back is too late for plain Python behind it."""
     slots, named = _arguments(draft, node)
     called = partial(tried, function)
     if isinstance(node.type, ArrayType):
         called = partial(drawn, function, (node.type.dtype, node.type.ndim, True))
     made = draft.call(called, *slots, node=node, **named)
-    draft.plan.steps[-1].committed = True
+    draft.plan.steps[-1].committed = is_final(node)
     return made
 
 
 Kind = tuple[np.dtype, int, bool]
+
+
+def of_shape(
+    function: Callable[..., Any], shape: tuple[int, ...], /, *operands: Any, **keywords: Any
+) -> Any:
+    """What a function gives, if it is of a shape that a trace has computed by itself."""
+    result = tried(function, *operands, **keywords)
+    if result.shape != shape:
+        raise DoesNotFit(f"a call gives an array of shape {result.shape}, not {shape}")
+    return result
 
 
 def of_kind(
@@ -166,21 +196,25 @@ def of_kinds(
     """The same of several results, of which some are whole numbers (None)."""
     results = tuple(tried(function, *operands, **keywords))
     if len(results) != len(kinds):
-        raise DoesNotFit
+        raise DoesNotFit(f"a call gives {len(results)} results, where {len(kinds)} are expected")
     for result, kind in zip(results, kinds, strict=True):
         if kind is not None:
             _check(result, kind)
         elif type(result) is not int:
-            raise DoesNotFit
+            raise DoesNotFit(f"a call gives a {type(result).__name__} for a number")
     return results
 
 
 def _check(result: Any, kind: Kind) -> None:
-    is_array = type(result) is library().array
-    if not is_array or (result.dtype, result.ndim) != kind[:2]:
-        raise DoesNotFit
+    if type(result) is not library().array:
+        raise DoesNotFit(f"a call gives a {type(result).__name__} for an array")
+    if (result.dtype, result.ndim) != kind[:2]:
+        raise DoesNotFit(
+            f"a call gives an array of {result.dtype} with {result.ndim} axes,"
+            f" where one of {kind[0]} with {kind[1]} is expected"
+        )
     if kind[2] and not result.flags.c_contiguous:
-        raise DoesNotFit
+        raise DoesNotFit("a call gives an array in another order of memory than is expected")
 
 
 def drawn(function: Callable[..., Any], kind: Kind, /, *operands: Any, **keywords: Any) -> Any:
@@ -207,7 +241,9 @@ def of_dtype(
     """What a method gives, if it is of the dtype that the graph was made for."""
     result = tried(function, *operands, **keywords)
     if result.dtype != made:
-        raise DoesNotFit
+        raise DoesNotFit(
+            f"a method gives an array of {result.dtype}, where one of {made} is expected"
+        )
     return result
 
 
@@ -215,6 +251,8 @@ def tried(function: Callable[..., Any], *operands: Any, **keywords: Any) -> Any:
     """What a function gives; where it raises, plain Python says so."""
     try:
         return function(*operands, **keywords)
+    except DoesNotFit:
+        raise
     except Exception as error:
         raise DoesNotFit from error
 

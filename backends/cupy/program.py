@@ -18,6 +18,7 @@ from ufuse.backends.cupy.launch import Kernel
 from ufuse.backends.cupy.native import OUT_OF_MEMORY, argument, is_out_of_memory
 from ufuse.backends.cupy.refusal import DoesNotFit
 from ufuse.backends.cupy.rules import reshaped, transposed
+from ufuse.backends.cupy.streams import Switching
 from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
 from ufuse.backends.planning.kernels import Operand
 from ufuse.backends.planning.steps import Plan, Step
@@ -36,13 +37,21 @@ def program_of(
 
     `otherwise` is called with the inputs where it leaves all to plain Python, and may know better.
     """
+    if plan.switches:
+        return Switching(_program_of(plan, name, dialect), otherwise)
+    return _program_of(plan, name, dialect, otherwise)
+
+
+def _program_of(
+    plan: Plan, name: str, dialect: Dialect, otherwise: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     if native.why_not() is not None:
         return Program(plan, name, dialect, otherwise)
     constants = dict(plan.constants)
     steps = tuple(step_in_c(step, run_of(step, name, constants, dialect)) for step in plan.steps)
     return _launch.Program(
         plan.inputs, plan.slots, tuple(plan.constants), tuple(checked_numbers(plan)), steps, plan.outputs,
-        first_committed(plan), refused, otherwise,
+        first_committed(plan), Refused(), otherwise,
     )  # fmt: skip
 
 
@@ -80,16 +89,23 @@ def checked_numbers(plan: Plan) -> Iterator[tuple[int, np.dtype]]:
                 yield slot, operand.dtype
 
 
-def refused(error: Exception, late: bool) -> Any:
-    """NotImplemented, with memory free for plain Python, where a step leaves all to that; else the error is raised."""
-    out_of_memory = is_out_of_memory(error)
-    if not out_of_memory and not isinstance(error, DoesNotFit):
-        raise error
-    if late:
-        raise (error.__cause__ or error) from None
-    if out_of_memory:
-        cupy.get_default_memory_pool().free_all_blocks()
-    return NotImplemented
+class Refused:
+    """What a program answers where a step raises; why it left the last call to plain Python ("": that says so)."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+
+    def __call__(self, error: Exception, late: bool) -> Any:
+        """NotImplemented, with memory free for plain Python, where a step leaves all to that; else raise the error."""
+        out_of_memory = is_out_of_memory(error)
+        if not out_of_memory and not isinstance(error, DoesNotFit):
+            raise error
+        if late:
+            raise (error.__cause__ or error) from None
+        self.reason = "" if error.__cause__ is not None else str(error)
+        if out_of_memory:
+            cupy.get_default_memory_pool().free_all_blocks()
+        return NotImplemented
 
 
 class Program:
@@ -103,6 +119,7 @@ class Program:
         otherwise: Callable[..., Any] | None = None,
     ) -> None:
         self._otherwise = otherwise
+        self.refused = Refused()
         constants = dict(plan.constants)
         self._steps = [
             (run_of(step, name, constants, dialect), step.reads, step.outs, step.clear)
@@ -139,7 +156,7 @@ class Program:
                     slots[slot] = None
         except (DoesNotFit, *OUT_OF_MEMORY) as error:
             slots.clear()
-            answer = refused(error, place > self._committed)
+            answer = self.refused(error, place > self._committed)
             return answer if self._otherwise is None else self._otherwise(*inputs)
         outputs = self._outputs
         return slots[outputs[0]] if len(outputs) == 1 else tuple([slots[slot] for slot in outputs])

@@ -30,7 +30,7 @@ from ufuse.graph.types import ArrayType, NothingType, NumberType, TupleType, Typ
 from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import DEVICE_METHOD, GET, HOST_ITEM, READ, is_fetched
-from ufuse.graph.typing.device_launches import is_final
+from ufuse.graph.typing.draws import is_draw
 from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
 from ufuse.graph.typing.library import LABEL
 from ufuse.graph.typing.library import cupy as library
@@ -199,7 +199,7 @@ def is_done(node: Node) -> bool:
     if node.op is ops.CALL and node.attributes["function"] == HOST_ITEM:
         return is_fetched(node.inputs[0])
     if (
-        is_final(node)
+        is_draw(node)
         or is_fetched(node)
         or (node.op is ops.ITEM and node.inputs[0].op is ops.BRANCH)
     ):

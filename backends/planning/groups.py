@@ -19,6 +19,7 @@ from ufuse.graph.semantics.effects import ERRORS, Errors, errors_of
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NumberType, Span, Type, c_order
 from ufuse.graph.typing.device_launches import is_fence, is_final
+from ufuse.graph.typing.device_streams import is_mark
 
 LARGEST = 200  # members of a kernel
 SIBLINGS = 8  # earlier readers of the same memory that a unit is tried to be merged with
@@ -155,7 +156,7 @@ class Grouping:
             self._barrier = unit  # its sides give their warnings by themselves
         if self._fence is not None and any(map(is_array, (node, *node.inputs))):
             before.add(self._fence)
-        if is_fence(node):
+        if is_fence(node) or is_mark(node):
             before.update(one for one in of.values() if one is not unit)
             self._fence = unit
         if not alone:

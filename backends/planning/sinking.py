@@ -13,6 +13,7 @@ from ufuse.backends.planning.groups import Grouping, Unit
 from ufuse.graph.memory.buffers import is_array
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
+from ufuse.graph.typing.device_streams import is_switch
 
 LARGEST = 8  # operations that are moved together
 
@@ -22,8 +23,8 @@ Users = Mapping[Node, Sequence[Node]]
 def sinking(grouping: Grouping, needed: Collection[Node]) -> frozenset[Node]:
     """The operations that are to be placed without their makers; `needed` are the values that are written."""
     kernels = [unit for unit in grouping.units if unit.space is not None]
-    if len(kernels) < 2:
-        return frozenset()
+    if len(kernels) < 2 or any(map(is_switch, grouping.graph)):
+        return frozenset()  # what is read on another stream may be written meanwhile
     users: defaultdict[Node, list[Node]] = defaultdict(list)
     for node in grouping.graph:
         for source in dict.fromkeys(node.inputs):

@@ -45,6 +45,7 @@ class Step:
     repeats: bool = True  # of a call: it may be made a second time where a flag showed
     refuses: bool = False  # of a call: where it raises it has written nothing
     apart: bool = False  # of a call: it touches no array that is there; it is about numbers, or makes a new one
+    switches: bool = False  # of a call: another stream is current behind it
     committed: bool = False  # the user may have seen a write: too late for plain Python
     clear: tuple[int, ...] = ()  # slots that no later step reads
 
@@ -80,3 +81,19 @@ class Plan:
             used = dict.fromkeys((*step.reads, *step.outs))
             step.clear = tuple(slot for slot in used if slot not in kept)
             kept.update(used)
+        if self.switches:
+            self._keep_across_streams()
+
+    @property
+    def switches(self) -> bool:
+        """Whether it changes the current stream."""
+        return any(step.switches for step in self.steps)
+
+    def _keep_across_streams(self) -> None:
+        """Have what is made for one stream and used for another live to the end: the first may write it anew."""
+        made: dict[int, int] = {}
+        streams = 0
+        for step in self.steps:
+            streams += step.switches
+            made.update(dict.fromkeys(step.outs, streams))
+            step.clear = tuple(slot for slot in step.clear if made[slot] == streams)

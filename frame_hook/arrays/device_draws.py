@@ -15,6 +15,7 @@ import numpy as np
 from ufuse.frame_hook.arrays import arrays, device_indexing, devices
 from ufuse.frame_hook.arrays.device_calls import argument
 from ufuse.frame_hook.arrays.device_rules import array_argument, function
+from ufuse.frame_hook.arrays.device_streams import made, object_node
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.making import check_bytes, shape_argument
 from ufuse.frame_hook.arrays.reductions import dtype_argument
@@ -115,9 +116,7 @@ class Draw:
         inputs: list[Node] = []
         given: tuple[Any, ...] = ()
         if self.owner is not None:
-            assert isinstance(self.owner, Instance)
-            assert self.owner.source is not None
-            inputs.append(graph.generator(self.kind, self.owner.source))
+            inputs.append(object_node(self.trace, self.owner, self.kind, name))
             given = (0,)
         given += tuple(_given(self.trace, one, inputs) for one in arguments)
         named = tuple((key, _given(self.trace, one, inputs)) for key, one in keywords.items())
@@ -170,7 +169,7 @@ def _rule_of(name: str, rule: OneDraw, kind: str = "") -> Any:
         if kind:
             owner = interpreter.trace.look(arguments[0]) if arguments else None
             class_ = getattr(cupy().module.random, CLASSES[kind])
-            if not isinstance(owner, Instance) or owner.source is None or owner.kind is not class_:
+            if not isinstance(owner, Instance) or owner.kind is not class_:
                 raise GraphBreak("call", _full_name(kind, name))
             arguments = arguments[1:]
         return rule(Draw(interpreter, name, owner, kind), arguments, keywords)
@@ -285,13 +284,34 @@ def _chosen(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symb
 
 def _seeded(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
     """Begin anew from a whole number."""
+    _check_seed(draw, arguments, keywords)
+    return draw.call(SEED, arguments, keywords, None)
+
+
+def _check_seed(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> None:
+    """Break where a seed is neither left out nor a whole number that all take."""
     given = draw.bound("seed", arguments, keywords)
     if "seed" in given and not is_none(draw.trace.look(given["seed"])):
         seed = draw.whole(given["seed"])
         sizes = draw.trace.sizes
-        if not (sizes.decide("ge", seed, 0) and sizes.decide("le", seed, MOST_SEED)):
+        is_large = isinstance(seed, int) and seed > MOST_SEED  # others have 64 bits
+        if is_large or not sizes.decide("ge", seed, 0):
             raise draw.refuse()
-    return draw.call(SEED, arguments, keywords, None)
+
+
+def make(
+    interpreter: Interpreter, name: str, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Symbol:
+    """A new generator of random numbers, which each run makes anew: `RandomState(seed)` or `default_rng(seed)`."""
+    _check_seed(Draw(interpreter, name, None, ""), arguments, keywords)
+    kind = CLASSES[STATE if name == CLASSES[STATE] else GENERATOR]
+    class_ = getattr(cupy().module.random, kind)
+    return made(interpreter.trace, f"random.{name}", class_, arguments, keywords)
+
+
+@function("random.default_rng")
+def _default_rng(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+    return make(interpreter, "default_rng", arguments, keywords)
 
 
 def _generated(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:

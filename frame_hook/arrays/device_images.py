@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.device_calls import call_whole
@@ -81,6 +84,28 @@ def _times(trace: Trace, length: Size, factor: float) -> Size:
 MOST_FACTOR = 1000
 
 
+def _turned(trace: Trace, given: Given, image: DeviceArray) -> tuple[Size, ...]:
+    """Lengths that hold a plane turned by an angle, in the arithmetic of CuPy's own `rotate`; each run compares."""
+    angle, axes = known(trace, given["angle"]), known(trace, given.get("axes"), (1, 0))
+    ndim = image.type.ndim
+    is_plane = type(axes) is tuple and len(axes) == 2 and all(type(one) is int for one in axes)
+    if type(angle) not in (int, float) or not is_plane or ndim < 2:
+        raise _refused("rotate")
+    plane = sorted(one + ndim if one < 0 else one for one in axes)
+    if plane[0] < 0 or plane[1] >= ndim or plane[0] == plane[1]:
+        raise _refused("rotate")
+    radians = np.deg2rad(angle)
+    sine, cosine = math.sin(radians), math.cos(radians)
+    dtype = np.promote_types(image.type.dtype.type().real.dtype, np.float32)
+    matrix = np.array([[cosine, sine], [-sine, cosine]], dtype=dtype)
+    y, x = (trace.sizes.fixed(image.type.shape[one]) for one in plane)
+    bounds = matrix @ [[0, 0, y, y], [0, x, 0, x]]
+    lengths = list(image.type.shape)
+    for one, length in zip(plane, (np.ptp(bounds, axis=1) + 0.5).astype(np.int64), strict=True):
+        lengths[one] = int(length)
+    return tuple(lengths)
+
+
 def _as_wanted(interpreter: Interpreter, given: Given, image: DeviceArray) -> tuple[Size, ...]:
     """The shape that is asked for, or the same."""
     wanted = interpreter.trace.look(given.get("output_shape", Constant(None)))
@@ -102,8 +127,8 @@ def _resampled(
     shape = image.type.shape
     if what == "zoom":
         shape = _zoomed(trace, given, image)
-    elif what == "rotate" and known(trace, given.get("reshape"), True) is not False:
-        raise GraphBreak("numpy-call", "rotate with a shape that follows from the angle")
+    elif what == "rotate" and known(trace, given.get("reshape"), default=True) is not False:
+        shape = _turned(trace, given, image)
     elif what == "map_coordinates":
         shape = array_argument(interpreter, given["coordinates"], what).type.shape[1:]
     elif what == "affine_transform":

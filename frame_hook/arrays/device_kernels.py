@@ -28,12 +28,28 @@ from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing.device_calls import KERNEL
+from ufuse.graph.typing.device_streams import IS_LIKE, MADE_ANEW
 from ufuse.graph.typing.library import CUDA, cupy
 
 Given = Mapping[str, Symbol]
 # How texts come to write through what is const.
 CASTS = re.compile(r"[*&]\s*\)|\b(?:const|reinterpret)_cast\b")
 OF_REDUCTION = ("a", "axis", "dtype", "out", "keepdims")
+
+
+def known_kernel(trace: Trace, function: Instance) -> Any:
+    """The kernel that an object is: itself, or the one that is kept where a function makes an equal one each time."""
+    if function.source is None:  # it was made here
+        return function.value
+    kept = cupy().kept_like(function.value)
+    name = None if kept is None or kept is function.value else cupy().kernel_name(kept)
+    if name is None or trace.graph.in_side:
+        trace.guards.check("IDENTITY", function.source, function.value)
+        return function.value
+    call = {"function": IS_LIKE, "arguments": (0, ("const", name)), "keywords": (), "device": CUDA}
+    node = trace.graph.generator(MADE_ANEW, function.source)
+    trace.graph.about_streams((node,), call, may_raise=True)
+    return kept
 
 
 def call_kernel(

@@ -1,4 +1,4 @@
-"""Launches of the program's own kernels, and waits for streams, each in its place (`graph/typing/device_launches.py`).
+"""Launches of the program's own kernels, each in its place (`graph/typing/device_launches.py`).
 
 Law: arguments are such that no launch raises, as nothing can be taken back behind one.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays, devices
-from ufuse.frame_hook.arrays.device_rules import function, known
+from ufuse.frame_hook.arrays.device_rules import known
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import as_size, described
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -20,7 +20,6 @@ from ufuse.frame_hook.trace.symbols import (
     Buffer,
     Constant,
     DeviceArray,
-    Instance,
     Integer,
     List,
     Number,
@@ -32,7 +31,7 @@ from ufuse.graph import ops, signals
 from ufuse.graph.node import Node
 from ufuse.graph.size import Size
 from ufuse.graph.types import NumberType
-from ufuse.graph.typing.device_launches import LAUNCH, STREAM, WAIT
+from ufuse.graph.typing.device_launches import LAUNCH
 from ufuse.graph.typing.library import CUDA, cupy
 
 NAMES = ("grid", "block", "args", "shared_mem")
@@ -165,22 +164,3 @@ def _size(trace: Trace, length: Size, inputs: list[Node]) -> Any:
         return ("const", length)
     inputs.append(trace.graph.size_node(length))
     return len(inputs) - 1
-
-
-@function("cuda.Stream.synchronize")
-def _synchronize(interpreter: Interpreter, /, stream: Symbol) -> Symbol:
-    """Wait for what a stream has to do, once, as in eager CuPy."""
-    trace, read = interpreter.trace, interpreter.trace.look(stream)
-    streams = cupy().module.cuda
-    if (
-        not isinstance(read, Instance)
-        or read.kind not in (streams.Stream, streams.ExternalStream)
-        or read.source is None
-        or trace.graph.in_side
-    ):
-        raise GraphBreak("call", f"Stream.synchronize of {described(read)}")
-    node = trace.graph.generator(STREAM, read.source)
-    call = {"function": WAIT, "arguments": (0,), "keywords": (), "device": CUDA}
-    trace.graph.draw((node,), call)
-    trace.graph.waits = True
-    return Constant(None)

@@ -1,4 +1,4 @@
-"""CuPy's objects that programs make as they run: kernels and modules of texts, and devices to wait for.
+"""CuPy's objects that programs make as they run: kernels and modules of texts.
 
 A kernel that a function makes is of the same texts each time, so the graph launches one that the library keeps. Where
 something else wants the object, the same call makes a new one for it.
@@ -10,15 +10,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays import arrays, device_draws, device_numbers, device_streams
 from ufuse.frame_hook.arrays.device_rules import function
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Dict, Instance, List, Symbol, Tuple
 from ufuse.graph import signals
-from ufuse.graph.typing.device_launches import WAIT_FOR_ALL, WAIT_FOR_DEVICE
-from ufuse.graph.typing.library import CUDA, cupy
+from ufuse.graph.typing.library import cupy
 
 Given = Mapping[str, Symbol]
 # What of a text lives on between launches, in a module that is another one once CuPy has forgotten the first.
@@ -37,9 +36,13 @@ def make(
     keywords = dict(keywords)
     if isinstance(listed := keywords.get(INSTANCES), List):
         keywords[INSTANCES] = Tuple(tuple(listed.items))  # as CuPy keeps it
-    content = Tuple((Tuple(tuple(arguments)), Dict(keywords)))
     if kind is cupy().module.cuda.Device:
-        return _device(interpreter, arguments, keywords, content)
+        return device_numbers.make(interpreter, arguments, keywords)
+    if kind is cupy().module.random.RandomState:
+        return device_draws.make(interpreter, kind.__name__, arguments, keywords)
+    if kind in (cupy().module.cuda.Stream, cupy().module.cuda.Event):
+        return device_streams.make(interpreter, kind, arguments, keywords)
+    content = Tuple((Tuple(tuple(arguments)), Dict(keywords)))
     trace, what = interpreter.trace, f"making a {kind.__name__}"
     given = tuple(arrays.plain(trace, one) for one in arguments)
     named = {key: arrays.plain(trace, one) for key, one in keywords.items()}
@@ -93,54 +96,3 @@ def _kernel_of_module(interpreter: Interpreter, /, module: Symbol, name: Symbol)
     maker = Constant(cupy().raw_module.get_function)
     content = Tuple((Tuple((read, name)), Dict({}), maker))
     return Instance(cupy().raw, value=kernel, content=content)
-
-
-def _device(
-    interpreter: Interpreter, arguments: Sequence[Symbol], keywords: Given, content: Tuple
-) -> Symbol:
-    """A device by its number, or the current one."""
-    numbers = [arrays.plain(interpreter.trace, one) for one in (*arguments, *keywords.values())]
-    runtime = cupy().module.cuda.runtime
-    is_there = not numbers or (
-        type(numbers[0]) is int and 0 <= numbers[0] < runtime.getDeviceCount()
-    )
-    if len(numbers) > 1 or set(keywords) - {"device"} or not is_there:
-        raise GraphBreak("call", "cupy.cuda.Device of such a number")
-    return Instance(cupy().module.cuda.Device, content=content)
-
-
-@function("cuda.Device.synchronize")
-def _synchronize(interpreter: Interpreter, /, device: Symbol) -> Symbol:
-    """Wait for all that a device has to do, once, as in eager CuPy."""
-    read = interpreter.trace.look(device)
-    kind = cupy().module.cuda.Device
-    if (
-        not isinstance(read, Instance)
-        or read.kind is not kind
-        or not isinstance(read.content, Tuple)
-    ):
-        raise GraphBreak("call", f"Device.synchronize of {described(read)}")
-    given, named = read.content.items[:2]
-    assert isinstance(given, Tuple)
-    assert isinstance(named, Dict)
-    numbers = [
-        arrays.plain(interpreter.trace, one) for one in (*given.items, *named.items.values())
-    ]
-    return _wait(interpreter, WAIT_FOR_DEVICE, *numbers)
-
-
-@function("cuda.runtime.deviceSynchronize")
-def _synchronize_all(interpreter: Interpreter, /) -> Symbol:
-    """Wait for all that the current device has to do."""
-    return _wait(interpreter, WAIT_FOR_ALL)
-
-
-def _wait(interpreter: Interpreter, name: str, *numbers: int) -> Symbol:
-    """A wait in its place."""
-    graph = interpreter.trace.graph
-    if graph.in_side:
-        raise GraphBreak("call", "waiting for a device on one side of a branch")
-    given = tuple(("const", one) for one in numbers)
-    graph.draw((), {"function": name, "arguments": given, "keywords": (), "device": CUDA})
-    graph.waits = True
-    return Constant(None)

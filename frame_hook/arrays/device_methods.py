@@ -15,11 +15,12 @@ from ufuse.frame_hook.arrays.device_rules import (
     known,
     method,
 )
+from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.making import check_bytes, shape_argument
 from ufuse.frame_hook.arrays.reductions import axes_argument, dtype_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import applied
-from ufuse.frame_hook.objects.values import is_none
+from ufuse.frame_hook.objects.values import as_size, is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     ArrayMethod,
@@ -245,12 +246,21 @@ def _taken(
 ) -> Symbol:
     """Elements by their places along an axis, or (None) among all."""
     trace = interpreter.trace
-    places = trace.look(arguments[0]) if arguments else None
-    if not isinstance(places, DeviceArray):
-        raise GraphBreak("numpy-call", "cupy.ndarray.take with these arguments")
-    return devices.take(
-        trace, array, places, _axis_given(interpreter, "take", arguments[1:], keywords)
+    keywords = dict(keywords)
+    given = arguments[0] if arguments else keywords.pop("indices", NONE)
+    places, axis = (
+        trace.look(given),
+        _axis_given(interpreter, "take", arguments[1:], keywords),
     )
+    if isinstance(places, DeviceArray):
+        return devices.take(trace, array, places, axis)
+    if as_size(places) is None or arrays.is_bool(places) or (axis is None and array.type.ndim != 1):
+        raise GraphBreak("numpy-call", "cupy.ndarray.take with these arguments")
+    place = axis or 0
+    if not -array.type.ndim <= place < array.type.ndim:
+        raise GraphBreak("eager-raises", "ValueError: there is no such axis")
+    key = [WHOLE_AXIS] * (place % array.type.ndim)
+    return copied(trace, devices.item(trace, array, Tuple((*key, places))))
 
 
 def _scanned(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.arrays import arrays, device_numbers, indexing
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
@@ -382,6 +382,8 @@ def attribute(trace: Trace, array: DeviceArray, name: str) -> Symbol:
             return arrays.integer(trace, arrays.total(kind.shape))
         case "dtype":
             return Constant(kind.dtype)
+        case "device":
+            return device_numbers.device_of(device_numbers.current(trace))
         case "itemsize":
             return Constant(kind.dtype.itemsize)
         case "nbytes":

@@ -140,6 +140,11 @@ class Journal:
         if self.fullgraph is not None:
             raise self.fullgraph(found)
 
+    def note_unfit(self, found: Break) -> None:
+        """A graph was not run to its end, because what it was made for was otherwise."""
+        if found not in self.breaks:
+            self.remember(found)
+
     def note_retrace(
         self, code: CodeType, kept: Specialisation, failed: int, state: tuple[Any, ...]
     ) -> None:

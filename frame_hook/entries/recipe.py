@@ -287,6 +287,8 @@ class Recipe:
                 raise NotRebuilt(born or None, "a set whose order is not followed")
             case Set(made=steps):
                 return self.call(made_set, self.constant(tuple(steps or ())))
+            case Instance(node=Node() as node):
+                return self._output(node)
             case Instance():
                 return self._instance(symbol)
             case Generator():

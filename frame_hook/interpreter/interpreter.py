@@ -351,7 +351,7 @@ class Interpreter:
             return None
         if self.trace.graph.first_write is not None or len(self.expected) >= MOST_EXPECTED:
             return None
-        raises = raising_side(frame.code, behind, target)
+        raises = raising_side(frame.code, _followed(frame, behind), _followed(frame, target))
         otherwise = None if raises is None else raises is not choice.jumps
         if otherwise is None and self.trace.graph.waits:
             return None
@@ -564,3 +564,27 @@ def described_error(symbol: Symbol) -> str:
         said = ", ".join(str(p.value) for p in parts if isinstance(p, Constant))
         return f"{symbol.kind.__name__}: {said}" if said else symbol.kind.__name__
     return "an exception"
+
+
+TESTS = {
+    "POP_JUMP_IF_FALSE": False,
+    "POP_JUMP_FORWARD_IF_FALSE": False,
+    "POP_JUMP_IF_TRUE": True,
+    "POP_JUMP_FORWARD_IF_TRUE": True,
+}
+
+
+def _followed(frame: Frame, position: int) -> int:
+    """Where a way goes on from a position that tests a variable of the frame which is known."""
+    table = instructions.by_position(frame.code)
+    load = table[position]
+    if load.opname not in ("LOAD_FAST", "LOAD_FAST_BORROW"):
+        return position
+    test = table[load.position + load.size]
+    while test.opname in ("TO_BOOL", "NOT_TAKEN", "CACHE"):
+        test = table[test.position + test.size]
+    known = frame.locals[load.arg or 0]
+    if test.opname not in TESTS or not isinstance(known, Constant) or type(known.value) is not bool:
+        return position
+    behind, target = instructions.successors(test)
+    return target if known.value is TESTS[test.opname] else behind

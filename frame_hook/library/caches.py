@@ -31,7 +31,7 @@ def _call_remembering(
     trace, source = interpreter.trace, wrapper.source
     if source is None or keywords:
         raise GraphBreak("call", f"{described(wrapper)}, called like this,")
-    values = [_part_of_key(interpreter, one) for one in arguments]
+    values = [part_of_key(interpreter, one) for one in arguments]
     is_own_key = len(values) == 1 and type(values[0]) in (int, str)
     found = _hook.remembered(wrapper.value, values[0] if is_own_key else tuple(values))
     if found is None:
@@ -44,7 +44,7 @@ def _call_remembering(
     return Unread(loaded, result)
 
 
-def _part_of_key(interpreter: Interpreter, symbol: Symbol) -> Any:
+def part_of_key(interpreter: Interpreter, symbol: Symbol) -> Any:
     """A known argument that is hashed and compared without code of the user's, and that entries may keep alive."""
     value = key_of(interpreter, symbol)
     if is_plain(value) or type(value) is ModuleType:

@@ -71,7 +71,7 @@ def store_attribute(
     if isinstance(symbol, Function) and static_lookup(types.FunctionType, name) is ABSENT:
         _store_in_function(trace, symbol, name, value)
         return
-    if not isinstance(symbol, Instance):
+    if not isinstance(symbol, Instance) or symbol.node is not None:
         raise GraphBreak("effect", f"assigning to the attribute {name}")
     special = "__setattr__" if value is not None else "__delattr__"
     own = static_lookup(symbol.kind, special)

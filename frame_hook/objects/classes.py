@@ -31,6 +31,7 @@ from ufuse.frame_hook.trace.symbols import (
     class_of,
 )
 from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph.typing.library import is_handle
 
 # Py_TPFLAGS_DISALLOW_INSTANTIATION, _IMMUTABLETYPE, _HEAPTYPE, _IS_ABSTRACT
 MAKES_NOTHING, IS_IMMUTABLE, HEAP_TYPE, IS_ABSTRACT = 1 << 7, 1 << 8, 1 << 9, 1 << 20
@@ -552,10 +553,8 @@ def refuse_finalizer(symbol: Symbol | None) -> None:
             raise GraphBreak("effect", "letting go of a generator")
         if not kind.__flags__ & HEAP_TYPE:
             continue
-        if (
-            any(map(_has_callback, weakref.getweakrefs(one)))
-            or static_lookup(kind, "__del__") is not ABSENT
-        ):
+        has_finalizer = static_lookup(kind, "__del__") is not ABSENT and not is_handle(kind)
+        if has_finalizer or any(map(_has_callback, weakref.getweakrefs(one))):
             raise GraphBreak("effect", f"dropping a {kind.__name__}, which has a finalizer,")
 
 

@@ -36,6 +36,7 @@ from ufuse.frame_hook.interpreter.rules import (
     applied,
     blind_write_of,
 )
+from ufuse.frame_hook.library import device_memos
 from ufuse.frame_hook.objects import classes, instances
 from ufuse.frame_hook.objects.values import PURE, described, known_value, pure
 from ufuse.frame_hook.operations import attributes, special, subscripts
@@ -120,12 +121,12 @@ def call(
                 interpreter.trace.guards.check("IDENTITY", function.source, function.value)
                 return device_methods.call_function(interpreter, name, arguments, keywords)
             if is_device_kernel(function.kind):
-                if function.source is not None:  # else it was made here
-                    interpreter.trace.guards.check("IDENTITY", function.source, function.value)
-                kernel = function.value
+                kernel = device_kernels.known_kernel(interpreter.trace, function)
                 return device_kernels.call_kernel(interpreter, kernel, arguments, keywords)
             if function.source is not None and is_device_fusion(function.kind):
                 return device_kernels.call_fused(interpreter, function, arguments, keywords)
+            if device_memos.is_remembering(function.value):
+                return device_memos.call(interpreter, function, arguments, keywords)
             if classes.is_cython_function(function.value):
                 raise GraphBreak("call", full_name(function.value))
             method = classes.special_method(interpreter, function, "__call__")

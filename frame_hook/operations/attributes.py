@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, devices, flags, indexing
+from ufuse.frame_hook.arrays import arrays, device_numbers, devices, flags, indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import blind_write_of
 from ufuse.frame_hook.objects import attribute_stores, classes
@@ -42,7 +42,8 @@ from ufuse.frame_hook.trace.symbols import (
     View,
 )
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph.typing.library import is_device_function
+from ufuse.graph.node import Node
+from ufuse.graph.typing.library import is_device_function, is_made_by_call
 
 # Attributes of Python's numbers that are the very object.
 ITSELF: dict[type, tuple[str, ...]] = {int: ("real", "numerator"), float: ("real",)}
@@ -87,6 +88,14 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             | Slice()
         ):
             return _container_attribute(trace, symbol, name)
+        case Instance(node=Node()) if not callable(classes.static_lookup(symbol.kind, name)):
+            raise GraphBreak(
+                "attribute", f"{name} of a {symbol.kind.__name__} that is made in the graph"
+            )
+        case Instance(kind=kind) if (
+            kind.__name__ == "Device" and name == "id" and is_made_by_call(kind)
+        ):
+            return Constant(device_numbers.number_of(trace, symbol))
         case Instance():
             return classes.instance_attribute(interpreter, symbol, name)
         case Function() if name in symbol.attributes:

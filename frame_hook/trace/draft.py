@@ -33,12 +33,13 @@ from ufuse.graph.typing import infer
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import DEVICE_FUNCTION, GET, HOST_ITEM, READ, is_fetched
 from ufuse.graph.typing.device_draws import CLASSES
-from ufuse.graph.typing.device_launches import STREAM, is_fence
+from ufuse.graph.typing.device_launches import STREAM, is_fence, is_final
+from ufuse.graph.typing.device_streams import KINDS, is_mark, is_switch
 from ufuse.graph.typing.sample import Facts
 
 OneArray = TypeVar("OneArray", Array, DeviceArray)
 SAME_ANYWHERE = frozenset({Kind.CONST, Kind.SIZE})
-MOST_GENERATORS = 8
+MOST_GENERATORS = 16
 MOST_DEEP = 6  # operations within one another that are compared
 MOST_BITS = 1024  # of a whole number in a graph: no float is larger, and Python would not print many more digits
 
@@ -67,6 +68,13 @@ class Draft:
             Buffer, None
         ] = {}  # to kernels of the program's, which may have kept where they are
         self._has_fence = False  # what takes arrays keeps its place
+        self.switches = False  # what makes them, too: another stream is current
+        # The stream that the graph has made current or asked for, those before it, and what enters devices.
+        self.stream: Symbol | None = None
+        self.streams_entered: list[Symbol | None] = []
+        self.device_number: int | None = None  # of the current device, once it is compared
+        self.device_numbers: dict[int, int] = {}  # of devices of the frame, by register
+        self.devices_entered: list[Any] = []
         self._replaced: list[tuple[Buffer, Node]] = []  # versions that another one has replaced
         self._facts = facts
         self._constants: dict[tuple[Any, ...], Node] = {}
@@ -111,18 +119,31 @@ class Draft:
         """Whether a generator of NumPy's was read."""
         kinds = [one.type for one in self._generators.values()]
         return any(
-            isinstance(one, GeneratorType) and one.kind not in (*CLASSES, STREAM) for one in kinds
+            isinstance(one, GeneratorType) and one.kind not in (*CLASSES, STREAM, *KINDS)
+            for one in kinds
         )
 
     def draw(self, inputs: tuple[Node, ...], attributes: Mapping[str, Any]) -> Node:
-        """A call of CuPy's that draws, launches or waits, which cannot be taken back: as a visible write."""
+        """A call of CuPy's that draws or launches, which cannot be taken back: as a visible write."""
         if self._draws_on_host:
             raise GraphBreak("call", "drawing random numbers of NumPy's and of CuPy's")
         self.draws = True
         made = self.node(ops.CALL, inputs, attributes)
         self._has_fence |= is_fence(made)
-        if self.first_write is None:
+        if self.first_write is None and is_final(made):
             self.first_write = len(self.nodes) - 1
+        return made
+
+    def about_streams(
+        self, inputs: tuple[Node, ...], attributes: Mapping[str, Any], *, may_raise: bool = False
+    ) -> Node:
+        """A wait, a call about streams or devices, or one that makes an object, in its place."""
+        if self._draws_on_host:
+            raise GraphBreak("call", "drawing random numbers of NumPy's beside a device")
+        self.draws = True
+        made = self.node(ops.CALL, inputs, attributes, may_raise=may_raise)
+        self._has_fence |= is_mark(made) or is_fence(made)
+        self.switches |= is_switch(made)
         return made
 
     def input(self, kind: ArrayType | NumberType | GeneratorType, source: Source) -> Node:
@@ -184,6 +205,7 @@ class Draft:
         if node.inputs and not late:
             late = not set(self.nodes[: self.first_write]).issuperset(node.inputs)
             late |= self._has_fence and any(isinstance(one.type, ArrayType) for one in node.inputs)
+        late |= self.switches and isinstance(node.type, ArrayType)
         if late or (may_warn(node) and any(map(may_warn, self.nodes[self.first_write :]))):
             raise GraphBreak(
                 "raise-after-write", str(node.attributes.get("operator", node.op.name))

@@ -75,6 +75,10 @@ REASONS: dict[str, tuple[str, str]] = {
         "it depends on how long {what} is, which only values decide",
         "no need to change it: the next graph begins where that is known",
     ),
+    "unfit": (
+        "a call did not fit the graph: {what}",
+        "no need to change it: plain Python ran that call, and does again where it has to",
+    ),
     "varying": (
         "{what} changes from call to call",
         "no need to change it: plain Python runs what depends on it, and capture goes on behind it",

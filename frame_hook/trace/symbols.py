@@ -243,6 +243,7 @@ class Instance:
     attributes: dict[str, Symbol | None] = field(default_factory=dict)
     content: Symbol | None = None
     raised: int | None = None
+    node: Node | None = None  # what makes it in each run, of which nothing else is known
 
 
 class StandIn:

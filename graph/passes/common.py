@@ -17,6 +17,7 @@ from ufuse.graph.ops import CONST, Kind
 from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
 from ufuse.graph.semantics.effects import why_not_pure
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.device_streams import is_switch
 from ufuse.graph.typing.draws import is_draw
 
 MERGED = (Kind.SIZE, Kind.MAP, Kind.REDUCE, Kind.VIEW, Kind.SCALAR, Kind.CALL)
@@ -26,13 +27,16 @@ def merged(graph: Graph, *, replayed: bool = False) -> Graph:
     """The graph without repeated computations; ops that may warn stay, unless the graph is `replayed`."""
     seen = observed(graph)
     found: dict[Hashable, Node] = {}
+    streams = 0  # that were current so far: each computes for itself
 
     def visit(node: Node, builder: Builder) -> Node | None:
+        nonlocal streams
+        streams += is_switch(node)
         if node.op.kind not in MERGED or node.attributes.get("writes") or is_draw(node):
             return None
         if not replayed and not _gives_the_same(node):
             return None
-        known = found.setdefault(_key(node), node)
+        known = found.setdefault((streams, _key(node)), node)
         if known is node or not _may_merge(known, node, seen, builder):
             return None
         return known

@@ -22,6 +22,7 @@ from ufuse.graph.types import (
 )
 from ufuse.graph.typing.device_draws import CLASSES
 from ufuse.graph.typing.device_launches import STREAM
+from ufuse.graph.typing.device_streams import KINDS
 from ufuse.graph.typing.draws import GENERATORS
 from ufuse.graph.typing.infer import view_through
 
@@ -72,7 +73,7 @@ def parse_type(text: str) -> Type:
     text = text.strip()
     if text == "nothing":
         return NothingType()
-    if text in (*GENERATORS, *CLASSES, STREAM):
+    if text in (*GENERATORS, *CLASSES, STREAM, *KINDS):
         return GeneratorType(text)
     if text.startswith("("):
         return TupleType(tuple(map(parse_type, split(text[1:-1], ","))))

@@ -24,6 +24,7 @@ from ufuse.graph.typing.call_types import bound, call_type
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_draws import RANDOM
 from ufuse.graph.typing.device_launches import LAUNCH, WAITS
+from ufuse.graph.typing.device_streams import type_of as type_about_streams
 from ufuse.graph.typing.library import CUDA, IMAGES, LABEL, cupy
 from ufuse.graph.typing.sample import CannotInfer, Constant, Facts, Operand, checked_dtype
 from ufuse.graph.typing.shapes import (
@@ -200,6 +201,9 @@ def type_on_device(inputs: tuple[Operand, ...], attributes: Attributes, facts: F
     name = attributes["function"]
     if name == LENGTH:
         return NumberType("int", _array(inputs[0]).shape[0])
+    about_streams = type_about_streams(name)
+    if about_streams is not None:
+        return about_streams
     if name.startswith(RANDOM):
         drawn = "dtype" in attributes
         return fresh(attributes["dtype"], attributes["shape"]) if drawn else NothingType()

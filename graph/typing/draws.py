@@ -12,7 +12,8 @@ import numpy as np
 
 from ufuse.graph.types import ArrayType, GeneratorType, NumberType, Type, c_order
 from ufuse.graph.typing.call import BY_NAME, Call, Rule, Sequenced, Shapes, shape_of
-from ufuse.graph.typing.device_launches import is_final
+from ufuse.graph.typing.device_launches import is_fence, is_final
+from ufuse.graph.typing.device_streams import is_about_streams
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import Shape, broadcast
 
@@ -29,7 +30,7 @@ def is_draw(node: Node) -> bool:
     """Whether a node draws random numbers, or does something else that is never done twice or left out."""
     if node.inputs and isinstance(node.inputs[0].type, GeneratorType):
         return True
-    return is_final(node)
+    return is_final(node) or is_fence(node) or is_about_streams(node)
 
 
 def _wanted(call: Call, place: int) -> Shape | None:

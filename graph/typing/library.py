@@ -46,7 +46,12 @@ RULED = [
     count_nonzero nan_to_num convolve fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.fftn fft.ifftn
     fft.rfft2 fft.rfftn fft.irfft2 fft.irfftn
     linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
-    linalg.lstsq cuda.Stream.synchronize cuda.Device.synchronize cuda.runtime.deviceSynchronize RawModule.get_function
+    linalg.lstsq RawModule.get_function random.default_rng
+    cuda.Device.synchronize cuda.Device.__enter__ cuda.Device.__exit__ cuda.Device.use
+    cuda.runtime.deviceSynchronize cuda.runtime.getDevice cuda.get_device_id cuda.Stream.synchronize
+    cuda.Stream.__enter__ cuda.Stream.__exit__ cuda.Stream.use cuda.Stream.record cuda.Stream.wait_event
+    cuda.Event.record cuda.Event.synchronize cuda.get_elapsed_time cuda.get_current_stream
+    cuda.MemoryPool.free_all_blocks cuda.PinnedMemoryPool.free_all_blocks
 """.split(),
 ]
 # Filters of images, whose results are as what they filter; they are in a module that few programs import.
@@ -81,8 +86,20 @@ PLACED = re.compile(r"\b(?:i|n|_ind|(?:in|out)\d+_raw|type_(?:in|out)\d+_raw)\b"
 # CUDA has no such functions of complex numbers: CuPy has loops, which no compiler takes.
 NOT_COMPLEX = frozenset("arctan2 copysign hypot i0 nextafter".split())
 KERNELS = frozenset("ElementwiseKernel ReductionKernel _SimpleReductionKernel RawKernel".split())
-MADE = frozenset("ElementwiseKernel ReductionKernel RawKernel RawModule Device".split())  # by calls
+MADE = frozenset(
+    "ElementwiseKernel ReductionKernel RawKernel RawModule Device Stream Event RandomState".split()
+)  # by calls
+HANDLES = frozenset(("Stream", "Event", "RandomState"))
 MOST_FOREIGN = 512  # elementwise functions beside NumPy's that are remembered
+
+# What says all of a kernel of a program's, by its class.
+FACTS = {
+    "ElementwiseKernel": "params name operation preamble reduce_dims no_return return_tuple kwargs",
+    "ReductionKernel": "params in_params out_params name identity map_expr reduce_expr post_map_expr reduce_type"
+    " preamble options reduce_dims",
+    "RawKernel": "code name options backend enable_cooperative_groups file_path",
+}
+TRANSLATED = "cuComplex"  # in the text of a `RawKernel`: how it is read is not to be seen
 
 # Reductions whose kernels no module of CuPy's has as an attribute, with the methods that run them.
 UNNAMED = {"reduce_mean": "mean", "reduce_argmax": "argmax", "reduce_argmin": "argmin"}
@@ -244,6 +261,10 @@ class CuPy:
         """The kernel, or the module, of a class and texts, made once; None where there are too many."""
         key = f"{kind.__name__}{given}{named}"
         return self._made_once(key, lambda: kind(*given, **named))
+
+    def kept_like(self, kernel: Any) -> Any:
+        """The kernel that was made of the same texts by a function, and is kept; None where there is none."""
+        return next((one for one in self._made.values() if are_alike(one, kernel)), None)
 
     def kernel_of_module(self, module: Any, name: str) -> Any:
         """A kernel of a `RawModule`, made once; None where there are too many."""
@@ -430,6 +451,18 @@ def _pattern(operand: Operand) -> Pattern:
     raise CannotInfer("an operand is neither an array nor a number")
 
 
+def are_alike(one: Any, other: Any) -> bool:
+    """Whether two kernels are of the same texts, and the same in all else."""
+    kind = type(one)
+    if kind is not type(other) or kind.__name__ not in FACTS:
+        return False
+    if one is other:
+        return True
+    if kind.__name__ == "RawKernel" and (one.code is None or TRANSLATED in one.code):
+        return False
+    return all(getattr(one, name) == getattr(other, name) for name in FACTS[kind.__name__].split())
+
+
 @cache
 def cupy() -> CuPy:
     """CuPy, imported.
@@ -490,7 +523,17 @@ def is_made_by_call(kind: Any) -> bool:
     if type(kind) is not type or kind.__name__ not in MADE or (found := imported()) is None:
         return False
     classes = found.elementwise, found.own_reduction, found.raw, found.raw_module
-    return kind in (*classes, found.module.cuda.Device)
+    cuda = found.module.cuda
+    state = found.module.random.RandomState
+    return kind in (*classes, cuda.Device, cuda.Stream, cuda.Event, state)
+
+
+def is_handle(kind: Any) -> bool:
+    """Whether instances of a class only stand for what CUDA has: their finalizers give it back, and nobody notices."""
+    if kind.__name__ not in HANDLES or (found := imported()) is None:
+        return False
+    module = found.module
+    return kind in (module.cuda.Stream, module.cuda.Event, module.random.RandomState)
 
 
 def is_device_fusion(kind: type) -> bool:

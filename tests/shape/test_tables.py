@@ -202,6 +202,11 @@ def failing(x: Any) -> Any:
         return x
 
 
+def waiting(x: Any, cuda: Any) -> Any:
+    cuda.get_current_stream().synchronize()
+    return x + 1
+
+
 X = np.arange(6.0)
 # For each reason a program that is told it.
 # fmt: off
@@ -229,6 +234,7 @@ TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "disabled":          (lambda x: left_alone(x) + 1, (X,)),
     "builtins":          (replaces, (X,)),
     "remade":            (makes_again, (X,)),
+    "unfit":             (waiting, ()),
     "recursion":         (lambda x: deeper(x, 80), (X,)),
 }
 # fmt: on
@@ -241,12 +247,20 @@ def without_time(trace: Callable[..., Attempt]) -> Callable[..., Attempt]:
 
 @pytest.mark.parametrize("code", sorted(REASONS))
 @pytest.mark.filterwarnings("default")
-def test_every_reason_is_told_by_a_program(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_reason_is_told_by_a_program(
+    code: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """Each reason can be met, and its break names a line of this file."""
     program, given = TOLD[code]
     if code == "overlap":
         given = (given[0][1:], given[0][:-1])
     compiled = ufuse.compile(program)
+    if code == "unfit":  # another stream is current than before
+        cupy = request.getfixturevalue("host").cupy
+        given = cupy.ones(6), cupy.cuda
+        compiled(*given)
+        cupy.cuda.Stream().use()
+        request.addfinalizer(cupy.cuda.Stream.null.use)
     if code == "slow":
         monkeypatch.setattr(Tracer, "trace", without_time(Tracer.trace))
     if code == "varying":

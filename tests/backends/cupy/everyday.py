@@ -923,3 +923,35 @@ def rotation(points: Any, s: Any) -> Any:
     turn = cp.eye(3)
     turn[0, 0], turn[0, 1], turn[1, 0], turn[1, 1] = c, -sin, sin, c
     return points @ turn.T
+
+
+@everyday
+def fitted(u: Any) -> Any:
+    t = cp.linspace(0, 1, 40)
+    return cp.polyval(cp.polyfit(t, u, 2), t), cp.polyfit(t, u, 1, rcond=1e-9)
+
+
+@everyday
+def norms(square: Any, v: Any) -> Any:
+    norm = cp.linalg.norm
+    return norm(square, 2) * 2, norm(square, -2), norm(square, "nuc"), norm(square, 1), norm(v, 3)
+
+
+@everyday
+def taken_by_number(x: Any, v: Any, k: Any) -> Any:
+    return x.take(k, axis=0) + v, cp.take(x, -1, axis=1) * 2, v.take(k), v.take(indices=0, axis=-1)
+
+
+@everyday
+def asian_option_of_a_seed(k: Any) -> Any:
+    rng, steps = cp.random.default_rng(7), 20
+    walk = cp.cumsum(0.01 + 0.2 * rng.standard_normal((8 * k, steps)), axis=1)
+    pays = cp.maximum(100 * cp.exp(walk).mean(axis=1) - 100, 0)
+    return cp.exp(cp.float64(-0.05)) * pays.mean(), pays.std(), cp.sort(pays)
+
+
+@everyday
+def weights_made(x: Any) -> Any:
+    state = cp.random.RandomState(3)
+    w = state.randn(6, 2) * 0.1
+    return cp.tanh(x @ w), cp.cumsum(w, axis=0)

@@ -12,6 +12,8 @@ import pytest
 import ufuse
 from tests.support.cupy_host import Host
 
+from .test_programs import why_different
+
 X = np.arange(12.0).reshape(4, 3)
 
 
@@ -377,3 +379,89 @@ def test_a_class_of_the_programs_own(host: Host) -> None:
     compiled = ufuse.compile(lambda x: x + rng.random(3))
     for _ in range(3):
         assert (compiled(cp.ones(3)).get() == 1.25).all()
+
+
+def test_generators_that_a_function_makes(host: Host) -> None:
+    """Of a seed that is known, of a length, of none; drawn from, returned, made by the class: one graph each call anew."""
+    cp = host.cupy
+
+    def made(x: Any) -> Any:
+        rng, state = cp.random.default_rng(3), cp.random.RandomState(seed=len(x))
+        y = x[0] + rng.standard_normal(3), rng.random((2, 3)), rng.integers(0, 9, size=4)
+        z = state.normal(size=3) * 2, state.permutation(5), state.rand(2)
+        return y, z, rng, state, cp.random.RandomState(), cp.random.default_rng(None)
+
+    compiled = ufuse.compile(made)
+    wanted = made(cp.asarray(X))
+    seen = set()
+    for _ in range(4):
+        found = compiled(cp.asarray(X))
+        assert list(map(type, found)) == list(map(type, wanted))
+        for pair in zip(found[0] + found[1], wanted[0] + wanted[1], strict=True):
+            assert why_different(*pair) is None
+        seen.update(map(id, found[2:]))
+        rngs = [one[2].random(3) for one in (found, made(cp.asarray(X)))]
+        states = [one[3].rand(3) for one in (found, made(cp.asarray(X)))]
+        assert why_different(*rngs) is None
+        assert why_different(*states) is None
+    assert not compiled.breaks
+    assert compiled.stats.hits
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "one", [1, 2]])
+def test_seeds_that_are_cupys_to_take(host: Host, seed: Any) -> None:
+    """What is no whole number is CuPy's own to refuse, or to take."""
+    cp = host.cupy
+
+    def made(x: Any) -> Any:
+        return x + cp.random.default_rng(seed).random(3)
+
+    compiled = ufuse.compile(made)
+    for _ in range(3):
+        outcomes = []
+        for one in (made, compiled):
+            try:
+                outcomes.append(one(cp.arange(3.0)).tolist())
+            except (TypeError, ValueError) as error:
+                outcomes.append((type(error), str(error)))
+        assert outcomes[0] == outcomes[1]
+
+
+def test_results_that_cupy_remembers(host: Host) -> None:
+    """A kernel, an array and a number of `cupy.memoize` are part of a graph; what is forgotten is made again."""
+    cp = host.cupy
+    calls: list[Any] = []
+
+    @cp.memoize()
+    def kernel(factor: int, name: str = "times") -> Any:
+        calls.append(factor)
+        return cp.ElementwiseKernel("T x", "T y", f"y = x * {factor}", name)
+
+    @cp.memoize(for_each_device=True)
+    def window(length: int) -> Any:
+        calls.append(length)
+        return cp.arange(float(length)), length * 2.5
+
+    def used(x: Any, factor: int) -> Any:
+        values, number = window(4)
+        return kernel(factor)(x) + values * number, kernel(5, name="other")(x)
+
+    compiled = ufuse.compile(used)
+
+    def check(factor: int) -> None:
+        found, wanted = (one(cp.arange(4.0), factor) for one in (compiled, used))
+        assert all(why_different(*pair) is None for pair in zip(found, wanted, strict=True))
+
+    for _ in range(5):
+        check(2)
+    assert calls == [4, 2, 5]
+    assert compiled.stats.hits
+    graphs = len(compiled.graphs)
+    cp.clear_memo()
+    for _ in range(5):
+        check(2)
+    assert calls == [4, 2, 5] * 2
+    check(3)
+    check(3)
+    assert calls[6:] == [3]
+    assert len(compiled.graphs) > graphs or compiled.stats.eager_calls

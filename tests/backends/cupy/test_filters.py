@@ -48,7 +48,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 }
 RESAMPLED: dict[str, Callable[..., Any]] = {
     "zoom":             lambda ndi, x, w: (ndi.zoom(x, 2, order=1), ndi.zoom(x * 2, (1.5, 0.5), order=0, mode="nearest"), ndi.zoom(x, [2, 1.0]) + 1),
-    "rotate":           lambda ndi, x, w: ndi.rotate(x, 30, reshape=False, order=1, mode="reflect") + 1,
+    "rotate":           lambda ndi, x, w: (ndi.rotate(x, 30, reshape=False, order=1, mode="reflect") + 1, ndi.rotate(x, 30, order=1) + 1, ndi.rotate(x, -75.5, axes=(0, 1), order=0) * 2),
     "shift":            lambda ndi, x, w: (ndi.shift(x, (1, 2.5), order=1, cval=3.0), ndi.shift(x, 2, order=3)),
     "affine_transform": lambda ndi, x, w: (ndi.affine_transform(x, w[:2, :2], offset=(1, 0.5), order=1), ndi.affine_transform(x, w[0, :2], output_shape=(4, x.shape[0]), order=0)),
     "map_coordinates":  lambda ndi, x, w: ndi.map_coordinates(x, w[:2] * 5, order=1) * 2,
@@ -63,7 +63,6 @@ LEFT: dict[str, Callable[..., Any]] = {
     "a mode that is not known": lambda ndi, x, w: ndi.convolve(x, w, mode="round") + 1,
     "weights with another number of axes": lambda ndi, x, w: ndi.convolve(x, w[0]) + 1,
     "an order that is warned of": lambda ndi, x, w: ndi.zoom(x, 2, order=None) + 1,
-    "a shape by the angle": lambda ndi, x, w: ndi.rotate(x, 30, order=1) + 1,
     "an order that there is not": lambda ndi, x, w: ndi.shift(x, 2, order=6) + 1,
     "a dtype that is asked for": lambda ndi, x, w: (
         ndi.zoom(x, 2, np.float32, 1) + ndi.label(x, output=np.int64)[0]

@@ -30,12 +30,6 @@ ENDING: dict[str, str] = {
     "monte_carlo_pi_rng": "numpy-call",
     "to_cpu": "call numpy-call",
     "xp_generic": "call numpy-call",
-    # kernels as texts, devices and streams
-    "device_context": "call",
-    "streams": "call effect",
-    # states of random numbers that are made, and a filter behind a draw
-    "ising_convolve": "raise-after-write operator",
-    "mlp": "finalizer",
 }
 # On a GPU these add by atomics: the order, and so eager's own bits, differ from run to run.
 UNORDERED = {"spmv_coo", "pagerank", "conv_im2col"}

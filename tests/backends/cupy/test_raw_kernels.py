@@ -151,3 +151,38 @@ def test_launches_that_are_left_to_cupy(host: Host, kernels: Any) -> None:
     with suppress(Exception):  # too many threads
         compiled(x, 2048)
     assert compiled.breaks
+
+
+def test_kernels_held_across_a_break(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call makes new objects, of the same texts: what is behind the break is traced once; other texts are others."""
+    cp = host.cupy
+    lift_limits(monkeypatch)
+    text = 'extern "C" __global__ void add(double* x) { x[threadIdx.x] += %d; }'
+
+    def held(x: Any, what: str, more: int) -> Any:
+        twice = cp.ElementwiseKernel("T x", "T y", what, "twice")
+        raw = cp.RawKernel(text % more, "add")
+        total = cp.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+        y = twice(x)
+        ufuse.graph_break()
+        z = twice(y)
+        t = total(z)
+        raw((1,), (4,), (z,))
+        return z, t, twice, raw
+
+    def check(what: str, more: int) -> None:
+        found, wanted = (one(cp.arange(4.0), what, more) for one in (compiled, held))
+        assert all(why_different(*pair) is None for pair in zip(found[:2], wanted[:2], strict=True))
+        kernels.append(found[2:])
+
+    compiled = ufuse.compile(held)
+    kernels: list[Any] = []
+    for _ in range(8):
+        check("y = x * 2", 1)
+    assert len({id(one) for pair in kernels for one in pair}) == 16  # as in eager CuPy
+    assert compiled.stats.retraces == 0
+    assert compiled.stats.traces == 2
+    check("y = x * 3", 1)
+    check("y = x * 2", 2)
+    check("y = x * 3", 2)
+    check("y = x * 2", 1)

@@ -9,6 +9,7 @@ PYTEST_DONT_REWRITE: an assertion of the program is the program's own.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -400,3 +401,32 @@ def test_one_trace_goes_on_through_several_branches() -> None:
 
     made = compared(several, (X,))
     assert [str(graph).count("check") for graph in made.graphs] == [0, 0, 0, 0, 3]
+
+
+def test_a_side_that_warns() -> None:
+    """One graph goes on beside it, whatever known flag stands between; plain Python warns at the line of the call."""
+
+    def checked(x, loud=True):
+        y = x * 2
+        if (y < 0).any() and loud:
+            warnings.warn("negative", UserWarning, stacklevel=2)
+        return y + 1
+
+    def told(x):
+        return checked(x)
+
+    def quiet(x):
+        return checked(x, loud=False)
+
+    made, other = ufuse.compile(told), ufuse.compile(quiet)
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert np.array_equal(made(X), told(X))
+            assert np.array_equal(other(-X), quiet(-X))
+    assert len(made.graphs) == 1
+    assert not made.breaks
+    for _ in range(3):
+        with pytest.warns(UserWarning, match="negative") as found:
+            assert np.array_equal(made(-X), -X * 2 + 1)
+        assert [one.filename for one in found] == [__file__]

@@ -406,6 +406,8 @@ program_dealloc(Program *self)
 }
 
 static PyMemberDef program_members[] = {
+    {"refused", T_OBJECT_EX, offsetof(Program, refused), READONLY,
+     "What is asked where a step raises; it knows why the last call was left to plain Python."},
     {"steps", T_INT, offsetof(Program, steps), READONLY, "How many steps."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Program, vectorcall), READONLY, NULL},
     {NULL},

@@ -402,6 +402,9 @@ run_steps(const Program *self, PyObject **slots, Run *run, int *number, int *pla
             run_with_memory(self, step, slots, run, place) < 0) {
             return -1;
         }
+        if (!leaves_waiting(step)) {
+            run->has_stream = false; /* another may be current */
+        }
         for (int i = 0; i < step->clear.count; i++) {
             store(slots, step->clear.slot[i], NULL, run);
         }
