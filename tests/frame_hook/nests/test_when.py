@@ -467,3 +467,40 @@ def test_where_a_trace_is_put_off_frames_still_stop_at_a_loop_that_is_not_timed_
         session._pass_over_loops(cache, record)
         session.resume_code(cache, inside)
         assert (outermost in record.stops[inside]) is stops
+
+
+def scattered(table, x, at):
+    """Which rows and columns it writes is not known before, so that a call saves the table."""
+    for j in range(len(x)):
+        table[at[j], at[j]] = x[j] * 2.0
+    return table
+
+
+def test_a_loop_whose_copies_cost_too_much_says_so_and_is_tried_again(monkeypatch) -> None:
+    """What a loop is declined for is its reason; it is looked at anew as those whose turns are slower."""
+    monkeypatch.setattr(decorator, "MEASURING", False)  # or calls may be given back before
+    compiled = ufuse.compile(scattered)
+    x, at = np.linspace(0.0, 1.0, 200), np.arange(200)
+    small, large = np.zeros((40, 40)), np.zeros((1000, 1000))
+    why = "copying what it reads or writes takes longer than its turns are faster: they are faster in plain Python"
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until and why not in [one.why_not for one in loops_of(compiled)]:
+        compiled(large, x, at)
+    (loop,) = loops_of(compiled)
+    assert (loop.why_not, loop.code, loop.turns) == (why, "loop-slow", 0)
+    assert large.tobytes() == scattered(np.zeros((1000, 1000)), x, at).tobytes()
+    session, code = compiled.__ufuse_session__, scattered.__code__
+    assert session.record(code).given_back
+    session.larger(
+        compiled.__ufuse_cache__
+    )  # as C tells it, when calls are larger or time has passed
+    assert not session.record(code).given_up
+    assert not compiled.__ufuse_cache__.given_up(header_of(code))
+    compiled(small, x[:40], at[:40])
+    assert small.tobytes() == scattered(np.zeros((40, 40)), x[:40], at[:40]).tobytes()
+
+
+def header_of(code):
+    """That of the only loop."""
+    (header,) = written_slots(code)
+    return header
