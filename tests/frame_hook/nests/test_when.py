@@ -21,6 +21,8 @@ from ufuse import decorator
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.nests.choice import NOW, Loops, written_slots
+from ufuse.frame_hook.nests.refusals import refusal_of
+from ufuse.frame_hook.session import COSTLY, REFUSING
 
 pytest.importorskip("llvmlite")
 
@@ -476,31 +478,27 @@ def scattered(table, x, at):
     return table
 
 
-def test_a_loop_whose_copies_cost_too_much_says_so_and_is_tried_again(monkeypatch) -> None:
+@pytest.mark.parametrize("costly", [0, 30])
+def test_a_loop_whose_copies_cost_too_much_says_so_and_is_tried_again(costly) -> None:
     """What a loop is declined for is its reason; it is looked at anew as those whose turns are slower."""
-    monkeypatch.setattr(decorator, "MEASURING", False)  # or calls may be given back before
     compiled = ufuse.compile(scattered)
-    x, at = np.linspace(0.0, 1.0, 200), np.arange(200)
-    small, large = np.zeros((40, 40)), np.zeros((1000, 1000))
-    why = "copying what it reads or writes takes longer than its turns are faster: they are faster in plain Python"
-    until = time.monotonic() + SECONDS
-    while time.monotonic() < until and why not in [one.why_not for one in loops_of(compiled)]:
-        compiled(large, x, at)
-    (loop,) = loops_of(compiled)
-    assert (loop.why_not, loop.code, loop.turns) == (why, "loop-slow", 0)
-    assert large.tobytes() == scattered(np.zeros((1000, 1000)), x, at).tobytes()
-    session, code = compiled.__ufuse_session__, scattered.__code__
-    assert session.record(code).given_back
-    session.larger(
-        compiled.__ufuse_cache__
-    )  # as C tells it, when calls are larger or time has passed
-    assert not session.record(code).given_up
-    assert not compiled.__ufuse_cache__.given_up(header_of(code))
-    compiled(small, x[:40], at[:40])
-    assert small.tobytes() == scattered(np.zeros((40, 40)), x[:40], at[:40]).tobytes()
-
-
-def header_of(code):
-    """That of the only loop."""
-    (header,) = written_slots(code)
-    return header
+    compiled(np.zeros((3, 3)), np.ones(3), np.arange(3))
+    session, cache = compiled.__ufuse_session__, compiled.__ufuse_cache__
+    (header,) = written_slots(scattered.__code__)
+    record = session.record(scattered.__code__)
+    entry = SimpleNamespace(
+        valid=True,
+        declined=40,
+        hits=41,
+        is_loop=True,
+        artefact=SimpleNamespace(costly=costly),
+        data=SimpleNamespace(ran=frozenset({header})),
+    )
+    session.eager_run(cache, header, entry)
+    assert not entry.valid
+    assert record.given_up[header] == (COSTLY if costly else REFUSING)
+    assert cache.given_up(header)
+    assert refusal_of(COSTLY)[0] == "loop-slow"
+    session.larger(cache)  # as C tells it, when calls are larger or time has passed
+    assert cache.given_up(header) == (not costly)
+    assert (header in record.given_up) == (not costly)

@@ -255,6 +255,21 @@ def test_products_and_lengths(odd: int) -> None:
     assert_same(array, expected)
 
 
+def test_calls_whose_copies_take_too_long_are_counted() -> None:
+    """A large array, of which nothing is known, is not copied for a few turns."""
+
+    def turn(state: State, number: int) -> None:
+        state.arrays[0][number] = number
+
+    large = np.zeros((2000, 1000))
+    made = rowed((TABLE, RANGE), turn, ())
+    made(large, iter(range(3)))
+    assert (made.costly, made.turns) == (1, 0)
+    made = rowed((TABLE, RANGE), turn, (near(0, 0, 0, 0),))
+    made(large, iter(range(3)))
+    assert (made.costly, made.turns) == (0, 3)
+
+
 PLACE = (0, ((1, ((0, 0, 1, 0),)),))
 
 
