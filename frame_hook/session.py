@@ -59,6 +59,7 @@ FEW_REFUSALS = (
     3  # of a graph at the start of a frame, until that is suspended at loops all the same
 )
 REFUSING = "plain Python does nearly every call: it warns or fails, or a library gives something else than expected"
+COSTLY = "copying what it reads or writes takes longer than its turns are faster: they are faster in plain Python"
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 
 
@@ -554,10 +555,15 @@ class Session:
             self._stop_at_loops(cache, entry, record)
         if entry.valid and refused >= MOST_REFUSALS and 2 * refused > entry.hits:
             entry.valid = False
-            self._give_up(cache, position, REFUSING)
+            why = REFUSING
+            if entry.is_loop and 2 * getattr(entry.artefact, "costly", 0) > refused:
+                why = COSTLY
+                record.given_back.add(position)
+                cache.give_back()
+            self._give_up(cache, position, why)
             if position != 0:
                 self._no_stops(cache, _without_entries(cache, entry.data.ran | {position}), record)
-            self.journal.note_given_up(cache.code, position, REFUSING)
+            self.journal.note_given_up(cache.code, position, why)
 
     def _stop_at_loops(self, cache: Any, entry: Any, record: CodeRecord) -> None:
         """Where calls are nearly always left to plain Python at their start, look at their loops all the same."""
@@ -609,7 +615,7 @@ class Session:
     device_took = staticmethod(device_clock.took)
 
     def larger(self, cache: Any) -> None:
-        """Calls have arguments of another order of magnitude: loops that were given back may pay now."""
+        """Calls have arguments of another order of magnitude, or time has passed: loops given back may pay now."""
         record = self.record(cache.code)
         for visits in record.visits.values():
             if visits.refused == TOO_SHORT:
@@ -618,6 +624,8 @@ class Session:
         for position in given_back:
             record.given_up.pop(position, None)
             cache.reconsider(position)
+            if position in written_slots(cache.code):
+                _end_at_nest(cache, position, record)
         record.skipped -= given_back
         cache.drop_resume()
 

@@ -17,7 +17,7 @@ from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_independence import outermost_turn, own_parts
 from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
-from ufuse.backends.numpy.llvm.nest_reach import written_rows
+from ufuse.backends.numpy.llvm.nest_reach import written_parts
 from ufuse.graph.nest import (
     ARRAYS,
     CONTAINERS,
@@ -104,8 +104,8 @@ def _object(nest: Nest, address: int, owner: object) -> Any:
     turn = outermost_turn(nest)
     parts = own_parts(nest, turn)
     own = None if parts is None else tuple(astuple(one) for one in parts)
-    rows = tuple(astuple(one) for one in written_rows(nest, turn))
-    return _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits, own, rows)
+    reach = written_parts(nest, turn).in_c()
+    return _tiles.Nest(address, owner, slots, temporaries, SCRATCHES, views, nest.exits, own, reach)
 
 
 def _may_share(nest: Nest) -> bool:

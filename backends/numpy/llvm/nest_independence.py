@@ -9,7 +9,15 @@ import numpy as np
 
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_integers import Integers
-from ufuse.backends.numpy.llvm.polynomials import atom, constant, split
+from ufuse.backends.numpy.llvm.polynomials import (
+    Polynomial,
+    atom,
+    constant,
+    difference,
+    product,
+    split,
+    total,
+)
 from ufuse.graph.nest import (
     POSITIONS,
     SIGNATURES,
@@ -30,6 +38,9 @@ NUMBER_OPS = {op for op, _ in SIGNATURES} | set("const get set select call dim d
 # What a turn may consist of beside these, where none of NumPy's loops needs the lock of the interpreter.
 ARRAY_OPS = set("load store alloc map fold reduce dot matmul".split())
 FREE_DTYPES = {np.dtype(bool), np.dtype(np.float32), np.dtype(np.float64)}
+
+# By axis: what the least and the most is of the places there.
+Places = dict[int, tuple[Polynomial, Polynomial]]
 
 
 @record
@@ -175,10 +186,18 @@ class Turn:
                 return False
         return all(self._integers.steps.get(name) == step for name, step in steps.items())
 
-    def advances(self, iterators: Iterable[str]) -> bool:
-        """Whether every turn takes all iterators one step further."""
-        steps = self._integers.steps
-        return all(steps.get(f"{name}.next") == atom("get", f"{name}.step") for name in iterators)
+    @property
+    def steps(self) -> Mapping[str, Polynomial]:
+        """The variables that every turn changes by the same, and by what."""
+        return self._integers.steps
+
+    def changed_anywhere(self) -> set[str]:
+        """The variables that something sets, in turns or outside of them."""
+        return _changed(self._flow, set(self._flow.order))
+
+    def changed_outside(self) -> set[str]:
+        """The variables that something sets outside of turns."""
+        return _changed(self._flow, set(self._flow.order) - self._labels)
 
     def _temporaries(self, one: Instruction) -> set[str | int]:
         """The numbers of the temporaries that an instruction reads or writes."""
@@ -217,24 +236,41 @@ class Turn:
             own.append(OwnPart(array, *min(common)))
         return tuple(own)
 
-    def stores_of(
-        self, array: int, iterators: Mapping[str, int]
-    ) -> list[set[tuple[int, int, int]]]:
-        """For all that writes into a given array: the axes along which it stays near an iterator's place."""
-        found = []
+    def stores_of(self, array: int) -> list[Places]:
+        """For all that writes into a given array: between which places, along the axes of which they are known."""
+        found: list[Places] = []
         for label in self._labels:
             for one in self._flow.instructions(label):
-                if one.op in {"store", "map"}:
-                    places = [
-                        at
-                        for each, at, is_written in self._accesses(one)
-                        if is_written and each == array
-                    ]
-                    found += [set(self._parts(label, at, iterators)) for at in places]
-                elif one.op in WRITERS and array in {
+                if one.op == "store" and one.attributes[0] == array:
+                    indices = enumerate(one.inputs[: self._nest.numbered[array].ndim])
+                    at = ((axis, self._place(label, index)) for axis, index in indices)
+                    found.append({axis: (place, place) for axis, place in at if place is not None})
+                elif one.op == "map" and one.attributes[0].target.array == array:
+                    found.append(self._target(label, one))
+                elif one.op in WRITERS - {"store", "map"} and array in {
                     view.array for view, _ in _views(self._nest, one)
                 }:
-                    found.append(set())  # not looked at, or only read
+                    found.append({})  # not looked at, or only read
+        return found
+
+    def _target(self, label: str, one: Instruction) -> Places:
+        """Between which places an array statement writes; where it writes nothing, it may be any."""
+        *_, (view, begins) = _views(self._nest, one)
+        steps = {at[0]: (at[1], number) for number, at in enumerate(view.axes) if at is not None}
+        found: Places = {}
+        for axis, begin in enumerate(begins):
+            least = most = self._place(label, begin)
+            step, number = steps.get(axis, (0, -1))
+            if number >= 0:
+                least = self._integers.value(label, begin)  # not counted from the end
+                length = self._integers.value(label, one.inputs[number])
+                last = None if length is None else difference(length, constant(1))
+                ways = None if last is None or step is None else product(constant(step), last)
+                most = None if ways is None or least is None else total(least, ways)
+                if step is not None and step < 0:
+                    least, most = most, least
+            if least is not None and most is not None:
+                found[axis] = least, most
         return found
 
     def _accesses(
@@ -262,14 +298,14 @@ class Turn:
         for axis, index in indices:
             place = self._place(label, index)
             for name, number in iterators.items():
-                if place is not None and place[0] == atom("get", f"{name}.next"):
-                    yield axis, number, place[1]
+                if place is not None and split(place)[0] == atom("get", f"{name}.next"):
+                    yield axis, number, split(place)[1]
 
-    def _place(self, label: str, index: Value) -> tuple[object, int] | None:
+    def _place(self, label: str, index: Value) -> Polynomial | None:
         """An index; of one that is counted from the end where it is negative, what it is else."""
         value = self._integers.value(label, index)
         if value is not None:
-            return split(value)
+            return value
         makers = {one.result: one for one in self._flow.instructions(label)}
         maker = makers.get(index)
         if maker is None or maker.op != "select":

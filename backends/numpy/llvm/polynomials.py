@@ -79,3 +79,15 @@ def split(value: Polynomial) -> tuple[Polynomial, int]:
 def greatest(value: Polynomial, most: int) -> int:
     """What it does not exceed, with either sign, where variables and lengths do not exceed `most`."""
     return sum(abs(factor) * prod(most for _ in one) for one, factor in value)
+
+
+def in_words(value: Polynomial) -> str:
+    """The polynomial as people write it, but for what is multiplied, the number last."""
+    rest, more = split(value)
+    parts = [(by, "*".join(".".join(map(str, each[1:])) for each in one)) for one, by in rest]
+    found = "".join(
+        f" {'-' if by < 0 else '+'} {'' if abs(by) == 1 else f'{abs(by)}*'}{text}"
+        for by, text in sorted(parts, key=lambda part: part[0] < 0)
+    )
+    found += "" if more == 0 and found else f" {'-' if more < 0 else '+'} {abs(more)}"
+    return found[3:] if found[1] == "+" else f"-{found[3:]}"

@@ -1,5 +1,9 @@
 #include "run/cache.h"
 
+/* Loops that were given back are looked at again after so many ns, which double so many times. */
+static const int64_t FIRST_DOUBT = 1000000000;
+enum { MOST_DOUBTS = 10 };
+
 /* ---- positions ---- */
 
 /* What is kept for a position, made when there was nothing; borrowed. NULL with an exception. */
@@ -302,6 +306,20 @@ cache_give_up(CodeCache *cache, Py_ssize_t position)
     return 0;
 }
 
+/*
+ * Loops are left to plain Python. What decided that may have been the values of the day: after a
+ * second the session is told to look at them again, behind the next time after two, and so on.
+ */
+void
+cache_give_back(CodeCache *cache)
+{
+    if (!cache->gave_back) {
+        cache->doubt_after = now_ns() + (FIRST_DOUBT << cache->doubts);
+        cache->doubts += cache->doubts < MOST_DOUBTS;
+    }
+    cache->gave_back = true;
+}
+
 /* Where a frame at a loop's header goes on when no turn is left; 0: that is not known. */
 Py_ssize_t
 cache_leave_at(CodeCache *cache, Py_ssize_t position)
@@ -364,6 +382,7 @@ cache_forget(CodeCache *cache)
     cache->largest = -1;
     cache->kinds = 0;
     cache->gave_back = false;
+    cache->doubts = 0;
     for (int i = 0; i < N_KINDS * N_MAGNITUDES; i++) {
         if (trial_at(cache, i) != NULL) { /* a call may be using it */
             memset(trial_at(cache, i), 0, sizeof(Trial));

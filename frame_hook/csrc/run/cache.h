@@ -69,7 +69,9 @@ typedef struct {
     int largest;           /* of the magnitudes of calls; -1: none was measured */
     int magnitude;         /* of the last call whose way was chosen by it */
     int kinds;             /* of calls, a bit for each */
-    bool gave_back;        /* loops, since the last call that was larger or of other types */
+    bool gave_back;        /* loops, since the session was last told to look at them again */
+    int64_t doubt_after;   /* it is told then (`now_ns`), if not before */
+    int doubts;            /* how often loops were given back */
     int loops_wait;     /* so many calls tell nothing, as some loop may become native code soon */
     int64_t ask_after;  /* the session is not asked for entries before (`now_ns`) */
     char put_off;       /* the session has answered so: a trace has to wait for its time */
@@ -147,6 +149,7 @@ bool cache_has(CodeCache *cache, Py_ssize_t position, Entry *entry);
 bool cache_serves(CodeCache *cache, PyObject *function);
 bool cache_given_up(CodeCache *cache, Py_ssize_t position);
 int cache_give_up(CodeCache *cache, Py_ssize_t position);
+void cache_give_back(CodeCache *cache);
 Position *cache_position(CodeCache *cache, Py_ssize_t position);
 Py_ssize_t cache_leave_at(CodeCache *cache, Py_ssize_t position);
 void cache_forget_compiled(CodeCache *cache);

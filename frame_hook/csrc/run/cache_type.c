@@ -189,6 +189,14 @@ CodeCache_give_up(CodeCache *self, PyObject *argument)
     return position < 0 || cache_give_up(self, position) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+/* cache.give_back() */
+static PyObject *
+CodeCache_give_back(CodeCache *self, PyObject *Py_UNUSED(ignored))
+{
+    cache_give_back(self);
+    Py_RETURN_NONE;
+}
+
 /* cache.reconsider(position) */
 static PyObject *
 CodeCache_reconsider(CodeCache *self, PyObject *argument)
@@ -321,6 +329,8 @@ static PyMethodDef CodeCache_methods[] = {
      "Take an entry away from a position, if it is still there."},
     {"give_up", (PyCFunction)CodeCache_give_up, METH_O,
      "Never ask the session about this position again."},
+    {"give_back", (PyCFunction)CodeCache_give_back, METH_NOARGS,
+     "Loops are left to plain Python until calls get larger, or for some time."},
     {"reconsider", (PyCFunction)CodeCache_reconsider, METH_O,
      "Ask the session about this position again, and time the turns of its loop again."},
     {"leave_at", (PyCFunction)(void (*)(void))CodeCache_leave_at, METH_FASTCALL,

@@ -8,6 +8,9 @@
 /* A call as long as this pays for asking again whether a trace may be made: it may be by now. */
 static const int64_t PAYS_NS = 1000000;
 
+/* So often the clock is asked whether loops were given back long ago. */
+enum { CALLS_TO_ASK = 8 };
+
 /* Whether it can make a difference to compile only what a function calls. */
 static bool
 tries_callees(CodeCache *cache)
@@ -132,11 +135,18 @@ is_put_off(CodeCache *cache)
     return cache->ask_after != 0;
 }
 
+/* Whether what loops were given back for is to be found out anew; every few calls ask the clock. */
+static bool
+is_doubted(const CodeCache *cache)
+{
+    return cache->calls % CALLS_TO_ASK == 0 && now_ns() >= cache->doubt_after;
+}
+
 /*
  * How a call with these arguments is to run: `run->way`, and whether it is timed. While the session
  * waits until calls have taken enough time for a trace, all are but those that are given back.
- * Where calls were never so large before, or of these types, the session is told, which runs
- * Python code.
+ * Where calls were never so large before, or of these types, or loops were given back some time
+ * ago, the session is told, which runs Python code.
  */
 void
 choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured *run)
@@ -159,11 +169,12 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
         return;
     }
     cache->magnitude = magnitude;
-    if (magnitude > cache->largest || (cache->kinds & 1 << kinds) == 0) {
-        if (cache->gave_back) {
-            cache->gave_back = false;
-            tell_larger(cache);
-        }
+    bool is_new = magnitude > cache->largest || (cache->kinds & 1 << kinds) == 0;
+    if (cache->gave_back && (is_new || is_doubted(cache))) {
+        cache->gave_back = false;
+        tell_larger(cache);
+    }
+    if (is_new) {
         cache->largest = magnitude > cache->largest ? magnitude : cache->largest;
         cache->kinds |= 1 << kinds;
     }

@@ -471,7 +471,8 @@ tell_decision(CodeCache *cache, PyObject *positions, const Trial *trial)
     return again;
 }
 
-/* Tell the session that calls have become larger. Sets no exception; one that is set stays set. */
+/* Tell the session that loops which were given back may pay now. Sets no exception; one that is set
+ * stays set. */
 void
 tell_larger(CodeCache *cache)
 {

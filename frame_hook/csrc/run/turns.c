@@ -139,7 +139,9 @@ decide(CodeCache *cache, Py_ssize_t position, Turns *turns)
     Trial decided = turns->trial;
     int count = turns->count;
     cache->leader = -1;
-    cache->gave_back = cache->gave_back || decided.way == WAY_PLAIN;
+    if (decided.way == WAY_PLAIN) {
+        cache_give_back(cache);
+    }
     PyObject *positions = Py_BuildValue("[n]", position); /* a collection may change the cache */
     for (Py_ssize_t i = 0; positions != NULL && i < cache->n_positions; i++) {
         Turns *other = cache->positions[i] == NULL ? NULL : cache->positions[i]->turns;

@@ -527,3 +527,32 @@ def test_an_interrupt_while_a_decision_is_told_comes_again(session) -> None:
             call_until(lambda: False, compiled, np.zeros(3))
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_loops_that_were_given_back_are_looked_at_again(session) -> None:
+    """The session is told after a second, once, and behind the next time after two; or when calls get larger."""
+
+    def f(x):
+        return x
+
+    def told_within(seconds: float, given: Any) -> bool:
+        session.asked.clear()
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not session.asked:
+            compiled(given)
+        return session.asked == [("f", -1)]
+
+    compiled = measured(session, f, entry(inputs=(0,), artefact=lambda x: x, outputs=1))
+    cache = compiled.__ufuse_cache__
+    given = np.zeros(3)
+    assert not told_within(0.1, given)
+    cache.give_back()
+    assert not told_within(0.5, given)
+    assert told_within(10.0, given)
+    assert not told_within(1.2, given)
+    cache.give_back()
+    assert not told_within(1.2, given)
+    cache.give_back()
+    assert told_within(10.0, given)
+    cache.give_back()
+    assert told_within(1.0, np.zeros(10**6))

@@ -21,6 +21,8 @@ from ufuse import decorator
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.nests.choice import NOW, Loops, written_slots
+from ufuse.frame_hook.nests.refusals import refusal_of
+from ufuse.frame_hook.session import COSTLY, REFUSING
 
 pytest.importorskip("llvmlite")
 
@@ -467,3 +469,36 @@ def test_where_a_trace_is_put_off_frames_still_stop_at_a_loop_that_is_not_timed_
         session._pass_over_loops(cache, record)
         session.resume_code(cache, inside)
         assert (outermost in record.stops[inside]) is stops
+
+
+def scattered(table, x, at):
+    """Which rows and columns it writes is not known before, so that a call saves the table."""
+    for j in range(len(x)):
+        table[at[j], at[j]] = x[j] * 2.0
+    return table
+
+
+@pytest.mark.parametrize("costly", [0, 30])
+def test_a_loop_whose_copies_cost_too_much_says_so_and_is_tried_again(costly) -> None:
+    """What a loop is declined for is its reason; it is looked at anew as those whose turns are slower."""
+    compiled = ufuse.compile(scattered)
+    compiled(np.zeros((3, 3)), np.ones(3), np.arange(3))
+    session, cache = compiled.__ufuse_session__, compiled.__ufuse_cache__
+    (header,) = written_slots(scattered.__code__)
+    record = session.record(scattered.__code__)
+    entry = SimpleNamespace(
+        valid=True,
+        declined=40,
+        hits=41,
+        is_loop=True,
+        artefact=SimpleNamespace(costly=costly),
+        data=SimpleNamespace(ran=frozenset({header})),
+    )
+    session.eager_run(cache, header, entry)
+    assert not entry.valid
+    assert record.given_up[header] == (COSTLY if costly else REFUSING)
+    assert cache.given_up(header)
+    assert refusal_of(COSTLY)[0] == "loop-slow"
+    session.larger(cache)  # as C tells it, when calls are larger or time has passed
+    assert cache.given_up(header) == (not costly)
+    assert (header in record.given_up) == (not costly)

@@ -455,7 +455,7 @@ static void
 run_call(Call *call)
 {
     Nest *nest = call->nest;
-    struct SavedArray arrays[nest->written + 2 * nest->generators + 1];
+    struct SavedArray arrays[nest->written + nest->boxes + 2 * nest->generators + 1];
     struct KnownArray made[nest->written + 1];
     call->saved = (Saved){.array = arrays, .made = made};
     save_written(call, turns_expected(nest, call->given));

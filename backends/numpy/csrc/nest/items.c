@@ -9,6 +9,9 @@ enum { KINDS = SLOT_COMPLEX - SLOT_FLOAT };
 enum { FEW_ITEMS = 1024 };
 static const double ITEM = 3, UNKNOWN_TURN = 10e3, PLAIN_AT_LEAST = 20, GROWN = 4;
 
+/* No plain turn takes less. */
+static const double SHORTEST_PLAIN = 60;
+
 /* Bytes to save: for a turn of unknown length; ever. */
 static const size_t TURN_BYTES = (size_t)64 << 10, MOST_BYTES = (size_t)1 << 30;
 
@@ -67,6 +70,22 @@ item_number(SlotKind item, bool numpy)
     return &number_of[item - SLOT_FLOAT][numpy];
 }
 
+/* How long so many plain turns take at least, where native ones were timed. */
+static double
+plain_at_least(const Nest *nest, int64_t turns)
+{
+    double turn = nest->turn_ns * PLAIN_AT_LEAST;
+    return (double)turns * (turn > SHORTEST_PLAIN ? turn : SHORTEST_PLAIN);
+}
+
+/* Count calls that are declined for what copying costs. */
+static bool
+costs(Nest *nest, bool too_long)
+{
+    nest->costly += too_long;
+    return too_long;
+}
+
 /*
  * Whether reading a whole list takes longer than plain Python needs for all turns that are left. As
  * long as no turn was timed, or only with much less to go over, it may take as long as plain Python
@@ -80,11 +99,12 @@ list_takes_too_long(Nest *nest, int64_t count, int64_t left)
         return false;
     }
     if (nest->turn_ns > 0 && (double)count <= GROWN * nest->size) {
-        return (double)count * ITEM > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
+        return costs(nest, (double)count * ITEM > plain_at_least(nest, left));
     }
     double now = now_ns();
     nest->declined_at = nest->declined_at > 0 ? nest->declined_at : now;
-    return (double)count * ITEM > (double)left * UNKNOWN_TURN + now - nest->declined_at;
+    return costs(nest,
+                 (double)count * ITEM > (double)left * UNKNOWN_TURN + now - nest->declined_at);
 }
 
 /*
@@ -96,16 +116,16 @@ bool
 saving_is_too_long(Nest *nest, size_t bytes, int64_t left)
 {
     if (bytes <= FEW_BYTES || bytes > MOST_BYTES) {
-        return bytes > MOST_BYTES;
+        return costs(nest, bytes > MOST_BYTES);
     }
     if (nest->turn_ns > 0) {
-        return (double)bytes * BYTE > (double)left * nest->turn_ns * PLAIN_AT_LEAST;
+        return costs(nest, (double)bytes * BYTE > plain_at_least(nest, left));
     }
     double now = now_ns();
     nest->declined_at = nest->declined_at > 0 ? nest->declined_at : now;
     double worth = (double)left * (double)TURN_BYTES + (now - nest->declined_at) / BYTE;
     if ((double)bytes > worth) {
-        return true;
+        return costs(nest, true);
     }
     nest->declined_at = 0;
     return false;

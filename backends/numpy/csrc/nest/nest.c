@@ -770,14 +770,14 @@ static PyObject *
 nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"address", "owner", "slots", "temporaries", "scratches",
-                            "views",   "exits", "parts", "rows",        NULL};
+                            "views",   "exits", "parts", "reach",       NULL};
     PyObject *address, *owner, *slots, *temporaries = NULL, *views = NULL, *parts = Py_None;
-    PyObject *rows = NULL;
+    PyObject *reach = NULL;
     int scratches = 0, exits = 0;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!OO!|O!iO!iOO!:Nest", names, &PyLong_Type,
                                      &address, &owner, &PyTuple_Type, &slots, &PyTuple_Type,
                                      &temporaries, &scratches, &PyTuple_Type, &views, &exits,
-                                     &parts, &PyTuple_Type, &rows)) {
+                                     &parts, &PyTuple_Type, &reach)) {
         return NULL;
     }
     if (exits < 0 || exits > MOST_EXITS) {
@@ -809,7 +809,7 @@ nest_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         read_temporaries(self, temporaries, scratches) < 0 || check_columns(self) < 0 ||
         (views != NULL && read_views(self, views) < 0) ||
         (parts != Py_None && read_parts(self, parts) < 0) ||
-        (rows != NULL && rows_read(self, rows) < 0)) {
+        (reach != NULL && reach_read(self, reach) < 0)) {
         Py_CLEAR(self);
     }
     else {
@@ -860,7 +860,7 @@ nest_dealloc(Nest *self)
     PyMem_Free(self->temporary);
     PyMem_Free(self->view);
     PyMem_Free(self->part);
-    PyMem_Free(self->row);
+    PyMem_Free(self->box);
     for (int i = 0; i < self->slots; i++) {
         Py_XDECREF(self->slot[i].lacked);
         Py_XDECREF(self->slot[i].nothing);
@@ -878,6 +878,8 @@ static PyMemberDef members[] = {
     {"turns", T_LONGLONG, offsetof(Nest, turns), READONLY, "Turns that it completed."},
     {"doubts", T_LONGLONG, offsetof(Nest, doubts), READONLY,
      "Calls that a turn in doubt, or a floating-point flag, ended."},
+    {"costly", T_LONGLONG, offsetof(Nest, costly), READONLY,
+     "Calls that were declined because to copy what they read or write takes too long."},
     {"shared_turns", T_LONGLONG, offsetof(Nest, shared_turns), READONLY,
      "Turns of these that threads shared."},
     {"improved_turns", T_LONGLONG, offsetof(Nest, improved_turns), READONLY,
@@ -927,7 +929,7 @@ static PyMethodDef methods[] = {
 static PyType_Slot slots[] = {
     {Py_tp_doc,
      "Nest(address, owner, slots, temporaries=(), scratches=0, views=(), exits=0, "
-     "parts=None, rows=())\n--\n\n"
+     "parts=None, reach=())\n--\n\n"
      "Machine code for turns of a loop, called with an object for each slot. Moves the iterators, "
      "and gives the numbers that have changed, the arrays that are bound "
      "again and the results of a whole call, last by which exit the loop was left where it has "

@@ -158,14 +158,40 @@ typedef struct {
     long long more;
 } NestPart;
 
-/* Of an array that is written: a turn writes only what is along an axis at the place of an
- * iterator, and from `least` to `most` more. */
+/*
+ * What a turn may write of an array: what is within all sides. A place is a sum of products of
+ * cells and lengths, in each of which one cell at most is turning: each turn adds the same to it.
+ */
+enum { MOST_TERMS = 4, MOST_FACTORS = 2 };
+
 typedef struct {
-    int array, word; /* the number of its slot, and of its first word */
+    bool is_length;
+    int at, step;   /* a cell and that of what each turn adds, or -1; the word of a length */
+    long long each; /* what each turn adds, where no cell has it */
+} ReachFactor;
+
+typedef struct {
+    long long by;
+    int factors;
+    ReachFactor factor[MOST_FACTORS];
+} ReachTerm;
+
+typedef struct {
+    long long more;
+    bool turning;
+    int terms;
+    ReachTerm term[MOST_TERMS];
+} ReachPlace;
+
+typedef struct {
     int axis;
-    int slot, cell; /* of the iterator, and its first cell */
-    long long least, most;
-} NestRows;
+    ReachPlace least, most;
+} ReachSide;
+
+typedef struct {
+    int array, sides; /* the number of its slot */
+    ReachSide side[MOST_LENGTHS];
+} NestBox;
 
 /*
  * The machine code. `words`: for each array its address, lengths, and strides in bytes. `cells`:
@@ -217,14 +243,15 @@ typedef struct {
     long long step; /* of the first iterator in the last call; 1 before */
     int exits;
     NestPart *part; /* for each array that is written; NULL where turns may depend on each other */
-    NestRows *row;  /* for those arrays of which it is known what a turn writes */
-    int rows;
+    NestBox *box;   /* for those arrays of which it is known what a turn writes */
+    int boxes;
     bool is_lean;        /* a whole call that lean.c can take */
     double budget;       /* seconds that a call may take, about */
     bool takes_contents; /* true */
     /* What calls before have shown. */
     double usual_turns;    /* until the loop is left by an exit; 0: not known */
     double turn_ns;        /* 0: not known */
+    long long costly;      /* calls that were declined, as copying takes too long */
     double declined_at;    /* when the first turns were, of those before one was timed; or 0 */
     double size;           /* of what the last call was given, about */
     bool is_never_long;    /* a whole call: long ones are left to native code of its parts */
@@ -332,7 +359,7 @@ void nest_draws(void *function, void *bits, int64_t inputs, double first, double
 typedef struct {
     int arrays;
     size_t bytes; /* SIZE_MAX: more than there can be */
-    size_t rowed; /* of these, those of rows: as many as there are turns */
+    size_t rowed; /* of these, those that are more, the more turns there are */
     char *memory; /* or NULL */
     size_t room;  /* bytes of that memory */
     struct SavedArray {
@@ -349,7 +376,8 @@ typedef struct {
 } Saved;
 
 void saved_add(Saved *saved, PyArrayObject *array);
-void saved_add_rows(Saved *saved, PyArrayObject *array, int axis, npy_intp first, npy_intp count);
+void saved_add_box(Saved *saved, PyArrayObject *array, const npy_intp *first, const npy_intp *count,
+                   bool turning);
 void saved_add_vector(Saved *saved, char *data, int64_t count, int itemsize);
 void saved_add_known(Saved *saved, char *data, size_t bytes, const char *equal);
 const char *saved_copy(const Saved *saved, const char *data);
@@ -368,11 +396,10 @@ int known_read(const Nest *nest, PyObject *const *objects, Py_ssize_t count, PyO
                Known *known);
 bool known_add(const Known *known, const Nest *nest, int number, Saved *saved);
 
-/* rows.c: what a chunk of turns may write of an array. */
-int rows_read(Nest *nest, PyObject *given);
-const NestRows *rows_of(const Nest *nest, int array);
-bool rows_within(const NestRows *rows, const int64_t *words, const Register *cells, int64_t turns,
-                 int64_t *first, int64_t *count);
+/* reach.c: what a chunk of turns may write of an array. */
+int reach_read(Nest *nest, PyObject *given);
+bool reach_add(const Nest *nest, int number, PyArrayObject *array, const int64_t *words,
+               const Register *cells, int64_t turns, Saved *saved);
 
 /* tables.c */
 bool changes_list(const NestSlot *slot);

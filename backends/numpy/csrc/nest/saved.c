@@ -43,10 +43,10 @@ join_axes(Walk *walk)
     walk->axes = kept + 1;
 }
 
-/* Add what lies along an axis (-1: none) at so many places from `first` on, of which nothing is
- * copied yet. */
+/* Add what lies along each axis at so many places from the first on, of which nothing is copied
+ * yet. */
 static void
-add_part(Saved *saved, PyArrayObject *array, int along, npy_intp first, npy_intp count)
+add_part(Saved *saved, PyArrayObject *array, const npy_intp *first, const npy_intp *count)
 {
     struct SavedArray *one = &saved->array[saved->arrays++];
     Walk *walk = &one->walk;
@@ -55,11 +55,8 @@ add_part(Saved *saved, PyArrayObject *array, int along, npy_intp first, npy_intp
     one->itemsize = PyArray_ITEMSIZE(array);
     one->elements = 1;
     for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
-        npy_intp extent = PyArray_DIM(array, axis), stride = PyArray_STRIDE(array, axis);
-        if (axis == along) {
-            walk->base += first * stride;
-            extent = count;
-        }
+        npy_intp extent = count[axis], stride = PyArray_STRIDE(array, axis);
+        walk->base += first[axis] * stride;
         if (extent == 0) {
             one->elements = 0;
             return;
@@ -86,16 +83,19 @@ add_part(Saved *saved, PyArrayObject *array, int along, npy_intp first, npy_intp
 void
 saved_add(Saved *saved, PyArrayObject *array)
 {
-    add_part(saved, array, -1, 0, 0);
+    static const npy_intp zeros[NPY_MAXDIMS];
+    add_part(saved, array, zeros, PyArray_DIMS(array));
 }
 
-/* The same, of what lies along an axis at so many places from `first` on. */
+/* The same, of what lies along each axis at so many places from the first on. `turning`: these are
+ * more, the more turns there are. */
 void
-saved_add_rows(Saved *saved, PyArrayObject *array, int axis, npy_intp first, npy_intp count)
+saved_add_box(Saved *saved, PyArrayObject *array, const npy_intp *first, const npy_intp *count,
+              bool turning)
 {
     size_t before = saved->bytes;
-    add_part(saved, array, axis, first, count);
-    saved->rowed += saved->bytes - before;
+    add_part(saved, array, first, count);
+    saved->rowed += turning ? saved->bytes - before : 0;
 }
 
 /* Add elements that are neighbours, as `saved_add` does an array. */

@@ -23,16 +23,11 @@ turns_expected(const Nest *nest, const Register *cells)
 static void
 save_array(Call *call, int number, int64_t turns)
 {
-    const NestRows *rows = rows_of(call->nest, number);
     PyArrayObject *array = (PyArrayObject *)call->objects[number];
-    int64_t first, count;
     if (call->known != NULL && known_add(call->known, call->nest, number, &call->saved)) {
         return;
     }
-    if (rows != NULL && rows_within(rows, call->words, call->reached, turns, &first, &count)) {
-        saved_add_rows(&call->saved, array, rows->axis, first, count);
-    }
-    else {
+    if (!reach_add(call->nest, number, array, call->words, call->reached, turns, &call->saved)) {
         saved_add(&call->saved, array);
     }
 }
@@ -112,7 +107,7 @@ int64_t
 save_chunk(Call *call, int64_t turns, double *saving)
 {
     Saved *saved = &call->saved;
-    if (call->nest->rows > 0) {
+    if (call->nest->boxes > 0) {
         save_written(call, turns);
         int64_t fewer = turns_of_rows(call, turns, SAVINGS * *saving);
         if (fewer < turns) {

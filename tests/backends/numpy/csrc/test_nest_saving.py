@@ -1,4 +1,4 @@
-"""What a chunk of turns saves: rows near an iterator's place, and nothing of arrays whose contents are known."""
+"""What a chunk of turns saves: parts near places that are known, and nothing of arrays whose contents are known."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ def rowed(slots: tuple[Any, ...], turn: Callable[[State, int], None], rows: tupl
     made = _tiles.Nest(address_of(function), function, slots, (), 0, (), 0, None, rows)
     made.budget = 1e6
     return made
+
+
+def near(array: int, axis: int, least: int, most: int) -> Any:
+    """As a part of an array: what is along an axis from the place of an iterator, whose cells are the first, and `least`."""
+    turning = ((1, ((0, 0, 1, 0),)),)
+    return array, ((axis, (least, turning), (most, turning)),)
 
 
 def table() -> np.ndarray:
@@ -76,7 +82,7 @@ def test_every_odd_turn_is_undone(numbers: range, axis: int, how: str, layout: s
         turn = partial(halved, odd=odd, axis=axis, how=how)
         iterator = iter(numbers)
         with np.errstate(all="warn"):
-            rowed((TABLE, RANGE), turn, ((0, axis, 1, 0, 1),))(view, iterator)
+            rowed((TABLE, RANGE), turn, (near(0, axis, 0, 1),))(view, iterator)
         assert_same(np.ascontiguousarray(view), np.ascontiguousarray(expected))
         assert [*iterator] == [*numbers[numbers.index(odd) :]]
 
@@ -91,7 +97,7 @@ def astray(state: State, number: int) -> None:
 def test_other_rows_are_not_saved() -> None:
     """Of machine code that writes where it is said not to write, that is seen: nothing else was copied."""
     array = table()
-    made = rowed((TABLE, RANGE), astray, ((0, 0, 1, 0, 0),))
+    made = rowed((TABLE, RANGE), astray, (near(0, 0, 0, 0),))
     made(array, iter(range(6)))
     assert_same(array[3:-1], table()[3:-1])
     assert not array[:3].any()
@@ -110,7 +116,7 @@ def test_rows_counted_from_the_end() -> None:
     """Where a place may be negative, all rows are saved: an index means one from the end."""
     array, expected = table(), table()
     expected[-1] = expected[0] = -1.0
-    rowed((TABLE, RANGE), behind, ((0, 0, 1, -1, -1),))(array, iter(range(6)))
+    rowed((TABLE, RANGE), behind, (near(0, 0, -1, -1),))(array, iter(range(6)))
     assert_same(array, expected)
 
 
@@ -125,7 +131,7 @@ def test_places_outside(numbers: range) -> None:
 
     array, expected = table(), table()
     iterator = iter(numbers)
-    rowed((TABLE, RANGE), turn, ((0, 0, 1, 0, 2**62),))(array, iterator)
+    rowed((TABLE, RANGE), turn, (near(0, 0, 0, 2**62),))(array, iterator)
     done = 0 if numbers.start else ROWS
     expected[:done] = 0.0
     assert_same(array, expected)
@@ -142,7 +148,7 @@ def test_two_arrays_over_one_memory() -> None:
         if number == 7:
             raise DoubtError
 
-    slots, rows = (TABLE, TABLE, RANGE), ((0, 0, 2, 0, 0), (1, 0, 2, 0, 0))
+    slots, rows = (TABLE, TABLE, RANGE), (near(0, 0, 0, 0), near(1, 0, 0, 0))
     whole, expected = table(), table()
     for number in range(7):
         expected[1:][number] += 100.0
@@ -161,7 +167,7 @@ def test_rows_that_overlap() -> None:
         if number == 9:
             raise DoubtError
 
-    rowed((TABLE, RANGE), turn, ((0, 0, 1, 0, 0),))(windows, iter(range(20)))
+    rowed((TABLE, RANGE), turn, (near(0, 0, 0, 0),))(windows, iter(range(20)))
     expected = np.arange(40.0)
     for number in range(9):
         expected[number : number + 5] += 1.0
@@ -178,7 +184,7 @@ def test_an_array_beside_one_of_rows() -> None:
             raise DoubtError
 
     first, second = np.zeros(9), np.zeros(4)
-    rowed((LINE, LINE, RANGE), turn, ((0, 0, 2, 0, 0),))(first, second, iter(range(9)))
+    rowed((LINE, LINE, RANGE), turn, (near(0, 0, 0, 0),))(first, second, iter(range(9)))
     assert_same(first, np.array([0.0, 1, 2, 3, 4, 0, 0, 0, 0]))
     assert_same(second, np.full(4, 10.0))
 
@@ -192,7 +198,7 @@ def test_chunks_are_as_long_as_what_they_save_is_small() -> None:
 
     calls: list[int] = []
     function = native((TABLE, RANGE), turn, calls)
-    made = _tiles.Nest(address_of(function), function, (TABLE, RANGE), (), 0, (), 0, None, ((0, 0, 1, 0, 0),))  # fmt: skip
+    made = _tiles.Nest(address_of(function), function, (TABLE, RANGE), (), 0, (), 0, None, (near(0, 0, 0, 0),))  # fmt: skip
     made.budget = 1e6
     made(wide, iter(range(200)))
     assert max(calls) <= 16
@@ -200,25 +206,102 @@ def test_chunks_are_as_long_as_what_they_save_is_small() -> None:
     assert_same(wide, np.repeat(np.arange(200.0)[:, None], 1 << 12, axis=1))
 
 
+def spotted(state: State, number: int, odd: int) -> None:
+    """Change a row of the first column, an element of the last row, and one on the diagonal; then fail, perhaps."""
+    array = state.arrays[0]
+    array[number, 0] = array[-1, number % COLUMNS] = -1.0
+    array[number, number] = -2.0
+    if number == odd:
+        raise DoubtError
+
+
+@pytest.mark.parametrize("odd", range(COLUMNS))
+def test_boxes_of_one_array(odd: int) -> None:
+    """Each box of an array is saved for itself, one by places counted from the end, too."""
+    turning, last = ((1, ((0, 0, 1, 0),)),), (-1, ())
+    boxes = (
+        (0, ((0, (0, turning), (0, turning)), (1, (0, ()), (0, ())))),
+        (0, ((0, last, last),)),
+        (0, ((0, (0, turning), (0, turning)), (1, (0, turning), (0, turning)))),
+    )
+    array, expected = table(), table()
+    state = State([expected])
+    for number in range(odd):
+        spotted(state, number, -1)
+    made = rowed((TABLE, RANGE), partial(spotted, odd=odd), boxes)
+    made(array, iter(range(COLUMNS)))
+    assert_same(array, expected)
+
+
+@pytest.mark.parametrize("odd", [0, 5])
+def test_products_and_lengths(odd: int) -> None:
+    """A place may be a sum of products of cells and lengths, and of steps that each turn adds."""
+    slots = (LINE, ("int", False), ("int", False), RANGE)
+    cell, length = (0, 0, -1, 0), (1, 0, 0, 0)  # a number; the length of the vector
+    place = (-1, ((1, (length,)), (-2, ((0, 4, 5, 0),)), (1, (cell, cell))))
+    counted = (0, ((1, ((0, 2, -1, 3),)),))
+
+    def turn(state: State, number: int) -> None:
+        vector = state.arrays[0]
+        vector[len(vector) - 1 - 2 * number + 2 * 2 - 4] = vector[7 + 3 * number - 7] = 0.5
+        if number == odd:
+            raise DoubtError
+
+    array, expected = np.arange(40.0), np.arange(40.0)
+    for number in range(odd):
+        expected[39 - 2 * number] = expected[3 * number] = 0.5
+    boxes = ((0, ((0, (-5, place[1]), (-5, place[1])),)), (0, ((0, counted, counted),)))
+    rowed(slots, turn, boxes)(array, 2, 0, iter(range(10)))
+    assert_same(array, expected)
+
+
+def test_calls_whose_copies_take_too_long_are_counted() -> None:
+    """A large array, of which nothing is known, is not copied for a few turns."""
+
+    def turn(state: State, number: int) -> None:
+        state.arrays[0][number] = number
+
+    large = np.zeros((2000, 1000))
+    made = rowed((TABLE, RANGE), turn, ())
+    made(large, iter(range(3)))
+    assert (made.costly, made.turns) == (1, 0)
+    made = rowed((TABLE, RANGE), turn, (near(0, 0, 0, 0),))
+    made(large, iter(range(3)))
+    assert (made.costly, made.turns) == (0, 3)
+
+
+PLACE = (0, ((1, ((0, 0, 1, 0),)),))
+
+
 @pytest.mark.parametrize(
-    ("rows", "error"),
+    ("parts", "error"),
     [
         (5, TypeError),
-        ((5,), TypeError),
-        (((0, 0, 1, 0),), TypeError),
-        (((1, 0, 1, 0, 0),), ValueError),
-        (((0, 2, 1, 0, 0),), ValueError),
-        (((0, -1, 1, 0, 0),), ValueError),
-        (((0, 0, 0, 0, 0),), ValueError),
-        (((0, 0, 9, 0, 0),), ValueError),
-        (((0, 0, 1, 1, 0),), ValueError),
-        (((0, 0, 1, 0, 0), (0, 1, 1, 0, 0)), ValueError),
+        ((5,), ValueError),
+        ((near(1, 0, 0, 0),), ValueError),
+        ((near(0, 2, 0, 0),), ValueError),
+        ((near(0, -1, 0, 0),), ValueError),
+        (((0, ((0, PLACE),)),), TypeError),
+        (((0, ((0, PLACE, 5),)),), ValueError),
+        (((0, ((0, PLACE, (0, 5)),)),), TypeError),
+        (((0, ((0, PLACE, (0, (5,))),)),), ValueError),
+        (((0, ((0, PLACE, (0, ((1, (5,)),))),)),), ValueError),
+        (((0, ((0, PLACE, (0, ((1, ((0, 9, -1, 0),)),))),)),), ValueError),
+        (((0, ((0, PLACE, (0, ((1, ((0, 0, 9, 0),)),))),)),), ValueError),
+        (((0, ((0, PLACE, (0, ((1, ((1, 1, 0, 0),)),))),)),), ValueError),
+        (((0, ((0, PLACE, (0, ((1, ((1, 0, 2, 0),)),))),)),), ValueError),
+        (((0, ((0, PLACE, (0, ((1, ((2, 0, 0, 0),)),))),)),), ValueError),
+        (((0, ((0, PLACE, (0, ((1, ((0, 0, -1, 1),) * 2),))),)),), ValueError),
+        (((0, ((0, PLACE, (0, ((1, ((0, 0, -1, 0),) * 3),))),)),), ValueError),
+        (((0, ((0, PLACE, (0, ((1, ()),) * 5)),)),), ValueError),
+        (((0, ((0, PLACE, PLACE),) * 7),), ValueError),
+        ((near(0, 0, 0, 0),) * 9, ValueError),
     ],
 )
-def test_rows_that_cannot_be(rows: Any, error: type[Exception]) -> None:
-    """Rows of arrays, axes or iterators that a nest has not are refused."""
+def test_parts_that_cannot_be(parts: Any, error: type[Exception]) -> None:
+    """Parts of arrays, axes or cells that a nest has not are refused."""
     with pytest.raises(error):
-        rowed((TABLE, RANGE), partial(halved, odd=0, axis=0, how="doubt"), rows)
+        rowed((TABLE, RANGE), partial(halved, odd=0, axis=0, how="doubt"), parts)
 
 
 # --- known contents
