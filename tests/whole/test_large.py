@@ -18,7 +18,7 @@ BODIES = {
     "stored": ("z[...] = z + np.sqrt(x)\nreturn (z,)", True),
     "stored product": ("z[...] = z * -x\nreturn (z,)", True),
     "sorted": ("return (y + np.sort(x),)", True),
-    "taken": ("return (y * np.take(x, i),)", True),
+    "taken": ("return (y * np.take(x, i, axis=0),)", True),
     "behind a write": ("z[...] = 1.0\nreturn (y + np.sqrt(x),)", True),
     "in place": ("z += y + np.sqrt(x)\nreturn (z,)", True),
     "local": ("t = np.sqrt(x)\nreturn (y + t,)", True),
