@@ -40,6 +40,18 @@ from ufuse.graph.typing.sample import NUMBERS
 from ufuse.graph.typing.shapes import is_c_like, joined_axes
 
 OWNERS = (Kind.MAP, Kind.CREATE, Kind.REDUCE)  # nodes whose results have memory of their own
+# Functions and methods of NumPy's that give such arrays, whatever they are given.
+OWNING_CALLS = frozenset(
+    [f"numpy.{name}" for name in (
+        """append choose clip compress concatenate convolve correlate cumprod cumsum delete dot extract insert interp
+        linalg.inv linalg.solve matmul nan_to_num outer pad partition repeat round select sort stack take
+        take_along_axis fft.fft fft.ifft fft.rfft fft.irfft""".split()
+    )]
+    + [f"numpy.ndarray.{name}" for name in "clip cumprod cumsum dot flatten repeat round take".split()]
+    + [f"numpy.random.Generator.{name}" for name in "exponential normal random standard_normal uniform".split()]
+    + [f"numpy.random.RandomState.{name}" for name in "normal rand randn random random_sample uniform".split()]
+)  # fmt: skip
+PICKING = frozenset({"operator.getitem", "numpy.ndarray.__getitem__"})
 WARN_OF_NOTHING = frozenset(
     "mean median std var cov corrcoef average nanmean nanstd nanvar nanmedian".split()
 )
@@ -493,17 +505,27 @@ def _base(trace: Trace, array: Array) -> Symbol:
                 return base
         if not array.path:
             return base
-    elif not buffer.visible and _owns_memory(buffer.root):
+    elif not buffer.visible and owns_memory(buffer.root):
         return Array(buffer, (), whole) if array.path else Constant(None)
     raise GraphBreak("attribute", "base of an array")
 
 
-def _owns_memory(node: Node) -> bool:
-    """Whether an array that a node makes is no view, as what `np.roll` along axes gives."""
-    if node.op is ops.CALL and node.attributes["function"] == "numpy.roll":
+def owns_memory(node: Node) -> bool:
+    """Whether an array that a node makes is known to be no view, as what `np.roll` gives without an axis."""
+    if node.op is not ops.CALL:
+        return node.op.kind in OWNERS
+    function = node.attributes["function"]
+    if function == "numpy.roll":
         given = node.attributes["arguments"]
         return len(given) == 3 and given[2] != ("const", None)
-    return node.op.kind in OWNERS
+    if function in PICKING:  # of several axes it may be the transpose of what was picked
+        return all(isinstance(one, ArrayType) and one.ndim == 1 for one in _types(node))
+    return function in OWNING_CALLS
+
+
+def _types(node: Node) -> tuple[object, ...]:
+    """The types of what a node gives and of what it takes first."""
+    return node.type, *(one.type for one in node.inputs[:1])
 
 
 def number_attribute(trace: Trace, number: Number, name: str) -> Symbol:

@@ -34,6 +34,11 @@ def is_on_stack(text: str) -> bool:
     return _ON_STACK.fullmatch(text) is not None
 
 
+def is_of_stack(text: str) -> bool:
+    """Whether a trace calls something so that it found on the stack, or in what was there."""
+    return _ON_STACK.search(text) is not None
+
+
 class Named:
     """Stands for an object that what is kept for people must not keep alive."""
 

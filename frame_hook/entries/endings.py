@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType, MethodDescriptorType
+from types import CodeType, MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import numpy as np
@@ -283,7 +283,7 @@ def _unbound(symbol: Symbol) -> tuple[Symbol, Symbol] | None:
         case receiver:
             owner = BUILT_IN.get(type(receiver))
     function = static_lookup(owner, symbol.name) if owner is not None else None
-    if not isinstance(function, MethodDescriptorType):
+    if not isinstance(function, MethodDescriptorType | WrapperDescriptorType):
         return None
     return Constant(function), symbol.self
 

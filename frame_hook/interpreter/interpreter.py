@@ -111,6 +111,7 @@ class Interpreter:
         self._attribute = attribute
         self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
         self.generators: list[Generator] = []  # that have begun
+        self.given: list[tuple[Symbol, ...]] = []  # to C functions that are being called
         self.stop_at = stop_at
         self.kept_loops = kept_loops
         self.watched = watched

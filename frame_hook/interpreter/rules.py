@@ -72,11 +72,14 @@ def applied(
         GraphBreak: the arguments do not fit.
 
     """
+    interpreter.given.append((*arguments, *keywords.values()))
     try:
         return rule(interpreter, *arguments, **keywords)
     except TypeError as error:
         if _is_from_below(error) or is_of_signal(error):
             raise  # from the rule's own body
+    finally:
+        interpreter.given.pop()
     raise _misfit(of)
 
 

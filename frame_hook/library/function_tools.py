@@ -44,7 +44,7 @@ NONE = Constant(None)
 
 def _binary(sign: str, *, in_place: bool) -> Rule:
     def rule(interpreter: Interpreter, a: Symbol, b: Symbol, /) -> Symbol:
-        return arithmetic.binary(interpreter, sign, a, b, in_place=in_place)
+        return arithmetic.binary(interpreter, sign, a, b, in_place=in_place, by_operator=True)
 
     return rule
 

@@ -48,6 +48,7 @@ UFUNCS: dict[str, np.ufunc] = {
 }
 # fmt: on
 BOOL = np.dtype(bool)
+LEAST_WRITTEN_OVER = 256 * 1024  # bytes: NPY_MIN_ELIDE_BYTES
 MANY_ELEMENTS = 100_000  # of a statement: graphs compute longer ones in one pass for several
 MOST_ELEMENTS = 4_000_000  # of a statement: to save more takes long
 TOO_LONG = "its arrays are long"
@@ -71,7 +72,20 @@ def binary(reader: Reader, operator: str, left: Item, right: Item) -> Lazy:
             return apply(reader, faster, left)
     if operator not in UFUNCS:
         raise NotNativeError(f"the operator {operator} of arrays is not compiled yet")
-    return apply(reader, UFUNCS[operator], left, right)
+    found = apply(reader, UFUNCS[operator], left, right)
+    if operator in {"+", "*"}:
+        _doubt_written_over(reader, found)
+    return found
+
+
+def _doubt_written_over(reader: Reader, found: Lazy) -> None:
+    """A doubt where NumPy writes a result of complex numbers over an operand: it has other NaN then."""
+    if found.dtype.kind == "c":
+        count = reader.out.constant(I64, 1)
+        for length in found.lengths:
+            count = reader.out.op("mul", I64, count, length.value)
+        fewest = reader.out.constant(I64, LEAST_WRITTEN_OVER // found.dtype.itemsize)
+        reader.out.doubt_if(reader.out.op("ige", I1, count, fewest))
 
 
 # NumPy up to 2.2 has fast paths for more exponents, by value.

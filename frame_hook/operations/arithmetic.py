@@ -94,9 +94,18 @@ UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.
 
 
 def binary(
-    interpreter: Interpreter, sign: str, left: Symbol, right: Symbol, *, in_place: bool
+    interpreter: Interpreter,
+    sign: str,
+    left: Symbol,
+    right: Symbol,
+    *,
+    in_place: bool,
+    by_operator: bool = False,
 ) -> Symbol:
-    """The result of a binary operator; in place, the left symbol itself where it is changed."""
+    """The result of a binary operator; in place, the left symbol itself where it is changed.
+
+    `by_operator`: it is called by a function of the module `operator`, with just these arguments.
+    """
     trace = interpreter.trace
     left, right = trace.look(left), trace.look(right)
     name, ufunc, on_sizes = BINARY[sign]
@@ -116,9 +125,16 @@ def binary(
         if sign == "@":
             return arrays.matmul(trace, left, right, in_place=in_place)
         assert ufunc is not None
-        result = _on_arrays(trace, sign, ufunc, left, right, in_place=in_place)
-        if isinstance(result, Array) and not (in_place and isinstance(left, Array)):
-            elided.refuse_to_guess(interpreter, sign, left, right, result)
+        if in_place and isinstance(left, Array):
+            return _on_arrays(trace, sign, ufunc, left, right, in_place=True)
+        one, other, over = elided.in_order(interpreter, sign, left, right, by_operator=by_operator)
+        if over and trace.graph.stores:
+            raise GraphBreak("operator", f"{sign} of complex numbers with gaps, behind a write,")
+        result = _on_arrays(trace, sign, ufunc, one, other, in_place=over)
+        if over:
+            return result
+        if isinstance(result, Array):
+            elided.refuse_to_guess(interpreter, sign, left, right, result, by_operator=by_operator)
         return result
     if isinstance(left, Constant) and isinstance(right, Constant):
         if sign != "%" or type(right.value) is not type:

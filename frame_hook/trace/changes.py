@@ -130,6 +130,10 @@ class Changes:
         """The symbols of all objects of the frame that have been read."""
         return list(self._symbols.values())
 
+    def symbol_of(self, value: Any) -> Symbol | None:
+        """The symbol of an object of the frame that has been read; None of others."""
+        return self._symbols.get(id(value))
+
     def is_known(self, value: Any) -> bool:
         """Whether this object of the frame has been read."""
         return id(value) in self._symbols

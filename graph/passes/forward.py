@@ -79,6 +79,8 @@ class Uses:
             return "the memory order is not known"
         if root in self.kept:
             return "what a call returned may be a view of it"
+        if _depends_on_place(store):
+            return "the operation has other NaN where it is done in place"
         pending = [store.inputs[0]]
         while pending:
             older = pending.pop()
@@ -92,6 +94,15 @@ class Uses:
                 if user.op.kind is Kind.VIEW:
                     pending.append(user)
         return None
+
+
+def _depends_on_place(store: Node) -> bool:
+    """Whether a sum or product of complex numbers is written over its operand, beside an array with gaps."""
+    buffer, value = store.inputs
+    if value.op.name not in {"add", "multiply"} or buffer not in value.inputs:
+        return False
+    types = [one.type for one in value.inputs if isinstance(one.type, ArrayType) and one.type.ndim]
+    return any(one.dtype.kind == "c" for one in types) and not all(one.contiguous for one in types)
 
 
 def _copy_of(value: Node, store: Node) -> Node:

@@ -352,21 +352,6 @@ segment_total(const Tile *tile, const Segment *segment)
 }
 
 /*
- * Whether Python's operator may compute `b op a` where the program has `a op b`: of a sum and of a
- * product NumPy writes over a large `b` that nobody else has (NPY_MIN_ELIDE_BYTES).
- */
-static bool
-may_be_turned(const Run *run, const Segment *segment)
-{
-    enum { LEAST_ELIDED = 1 << 18 };
-    const char *name = segment->loop->name;
-    npy_intp itemsize = run->kernel->value[segment->values[2]].itemsize;
-    return segment->values[1] >= run->kernel->operands &&
-           run->size * run->row * itemsize >= LEAST_ELIDED &&
-           (strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0);
-}
-
-/*
  * Whether the tile begins, for this segment, at a multiple of PHASE elements of one run of memory:
  * then NumPy's loop treats every element as it would in the whole array. A few elements by
  * themselves it treats otherwise.
@@ -379,7 +364,7 @@ keeps_places(const Tile *tile, const Segment *segment)
     npy_intp from = rows ? tile->first : tile->from, count = rows ? tile->count : tile->elements;
     bool last = tile->tile == run->tiles - 1;
     if (run->withholds || segment->mixes_rows || from % PHASE != 0 ||
-        (count % PHASE != 0 && !last) || (from > 0 && count < FEW) || may_be_turned(run, segment)) {
+        (count % PHASE != 0 && !last) || (from > 0 && count < FEW)) {
         return false;
     }
     for (int i = 0; i < 2; i++) {

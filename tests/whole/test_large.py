@@ -1,0 +1,83 @@
+"""Large arrays, whose temporaries NumPy writes over: bits of NaN, layouts and warnings are eager's."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.whole import large
+from tests.whole.large import Program, arguments, difference
+
+# (what is computed, in one graph)
+BODIES = {
+    "stored": ("z[...] = z + np.sqrt(x)\nreturn (z,)", True),
+    "stored product": ("z[...] = z * -x\nreturn (z,)", True),
+    "sorted": ("return (y + np.sort(x),)", True),
+    "taken": ("return (y * np.take(x, i, axis=0),)", True),
+    "behind a write": ("z[...] = 1.0\nreturn (y + np.sqrt(x),)", True),
+    "in place": ("z += y + np.sqrt(x)\nreturn (z,)", True),
+    "local": ("t = np.sqrt(x)\nreturn (y + t,)", True),
+    "function's local": ("return (y + through_local(x),)", True),
+    "in a list": ("kept = [np.sqrt(x)]\nreturn (y + kept[0], y + kept.pop())", True),
+    "kept by a list": ("kept = []\nreturn (y + kept_by_caller(x, kept), kept)", True),
+    "module operator": ("return (operator.add(y, np.sqrt(x)), operator.mul(y, -x))", True),
+    "sum of a list": ("return (sum([y, np.sqrt(x)]), sum([y * 0.5, x, -x]))", True),
+    "reduced": ("return (functools.reduce(operator.add, [y, np.sqrt(x), -x]),)", True),
+    "method": ("return ((x * 1.5).__add__(y), y.__add__(x * 1.5))", False),
+    "both": ("return (np.sqrt(x) + np.sqrt(y), x * y + y * x)", True),
+    "object": ("box = Box(x * 0.5)\nreturn (box.a + box.step(y), box.a)", False),
+    "generator": ("return (y + next(made(x)), sum(made(x)))", False),
+    "loop": ("v = y - y\nfor j in range(3):\n    v = v + (np.sqrt(x) - 0.5)\nreturn (v,)", True),
+    "item of a list of the stack": ("return (x * [y * q for q in made(x)][1],)", False),
+    "complex in place": ("y[...] = y + (z + x)\nreturn (y,)", True),
+    "behind another write": ("x -= z\nreturn (x + (y * 1.0),)", False),
+    "numbers": ("return (np.float32(1.5) * -x, 1.5 * -x, np.array(1.5) * -x, 2 * -x)", True),
+}  # fmt: skip
+LAYOUTS = (["dense"] * 3, ["gaps", "dense", "gaps"], ["turned", "fortran", "inner"])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "c8"])
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("shape", [(1000,), (70_000,), (70_000, 1), (256, 257)])
+def test_statements(name: str, dtype: str, shape: tuple[int, ...]) -> None:
+    """A temporary that nobody else has comes first in a large sum or product."""
+    body, _ = BODIES[name]
+    for layouts in LAYOUTS[:1] if shape == (1000,) else LAYOUTS:
+        program = Program(1, body)
+        program.shape, program.dtypes, program.layouts = shape, [dtype] * 3, list(layouts)
+        assert not difference(program)
+
+
+@pytest.mark.parametrize("name", [name for name in BODIES if BODIES[name][1]])
+def test_who_has_a_temporary_is_known(name: str) -> None:
+    """The graph does not end where the trace sees that nothing else has an operand."""
+    program = Program(1, BODIES[name][0])
+    program.shape, program.dtypes, program.layouts = (70_000,), ["f8"] * 3, ["dense"] * 3
+    space: dict[str, Any] = {"np": np, "operator": operator, "functools": functools}
+    exec(compile(program.source, "<large>", "exec"), space)
+    compiled = ufuse.compile(space["program"])
+    with np.errstate(all="ignore"):
+        for seed in range(2):
+            compiled(*arguments(program, seed, program.shape))
+    assert not [str(one) for one in compiled.breaks if "large arrays" in str(one)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed: int) -> None:
+    """Values, layouts and warnings are eager's in random programs; `python -m tests.whole.large` has more."""
+    assert not difference(Program(seed))
+
+
+def test_differences_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another bit, another stride and another warning are told."""
+    program = Program(1, "return (x + y,)")
+    program.shape, program.dtypes, program.layouts = (1000,), ["f8"] * 3, ["dense"] * 3
+    assert not difference(program)
+    for other in (lambda x, y: (y + x,), lambda x, y: ((x + y)[::-1][::-1],)):
+        monkeypatch.setattr(large.ufuse, "compile", lambda _, other=other: lambda *g: other(*g[:2]))
+        assert difference(program)
