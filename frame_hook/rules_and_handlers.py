@@ -12,7 +12,6 @@ from ufuse.frame_hook.arrays import (
     device_images,
     device_indexing,
     device_joining,
-    device_launches,
     device_making,
     device_methods,
     device_numbers,
@@ -56,7 +55,7 @@ from ufuse.frame_hook.operations import iterate
 MODULES = (
     variables, operators, displays, patterns, control, exceptions, functions,  # handlers
     choosing, composed, converter, converting, making, missing, reductions, some_arguments, iterate, device_methods,
-    device_views, device_joining, device_calls, device_draws, device_images, device_transforms, device_launches,
+    device_views, device_joining, device_calls, device_draws, device_images, device_transforms,
     device_making, device_indexing, device_numbers, device_streams, error_states,
     bisection, blind_writes, caches, container_methods, deque_methods, exception_methods, function_tools, heaps,
     introspection, lazy, lazy_tools, mapping_methods, numeric, object_methods, text,

@@ -9,7 +9,7 @@ import sys
 import weakref
 from collections import deque
 from pathlib import Path
-from types import GeneratorType
+from types import GeneratorType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -134,6 +134,11 @@ def _raises(_: Any, first: Symbol, /) -> Symbol:
     return len(first)
 
 
+def _interpreter() -> Any:
+    """What rules are given, as far as what hands them their arguments knows it."""
+    return SimpleNamespace(given=[])
+
+
 @pytest.mark.parametrize(
     ("count", "names"), [(0, ()), (3, ()), (1, ("third",)), (2, ("second",)), (0, ("first",))]
 )
@@ -142,15 +147,15 @@ def test_arguments_that_do_not_fit_end_the_graph(count: int, names: tuple[str, .
     given, named = [Constant(n) for n in range(count)], {name: Constant(name) for name in names}
     for of, kind in KINDS:
         with pytest.raises(GraphBreak) as caught:
-            applied(_two, of, None, given, named)
+            applied(_two, of, _interpreter(), given, named)
         assert caught.value.code == kind
 
 
 def test_errors_of_rules_are_no_misfits() -> None:
     """A TypeError from within a rule is a mistake of ours, and is not taken for arguments that do not fit."""
-    assert applied(_two, sorted, None, [Constant(1)], {}).value == 1
+    assert applied(_two, sorted, _interpreter(), [Constant(1)], {}).value == 1
     with pytest.raises(TypeError, match="has no len"):
-        applied(_raises, sorted, None, [Constant(1)], {})
+        applied(_raises, sorted, _interpreter(), [Constant(1)], {})
 
 
 def test_arguments_that_do_not_fit_are_not_kept() -> None:
@@ -159,7 +164,7 @@ def test_arguments_that_do_not_fit_are_not_kept() -> None:
     kept = weakref.ref(value)
     symbol = Constant(value)
     with pytest.raises(GraphBreak):
-        applied(BUILTINS[len], len, None, (symbol, symbol), {})
+        applied(BUILTINS[len], len, _interpreter(), (symbol, symbol), {})
     del symbol, value
     assert kept() is None
 

@@ -246,7 +246,9 @@ def test_where_an_outer_loop_is_given_up_the_inner_becomes_native() -> None:
         compiled(a, 5)
         assert time.monotonic() - begun < SECONDS
     (entry,) = cache.entries(outer)
-    declined = SimpleNamespace(data=entry.data, declined=100, hits=100, valid=True)
+    declined = SimpleNamespace(
+        data=entry.data, declined=100, hits=100, valid=True, artefact=None, is_loop=True
+    )
     session.eager_run(cache, outer, declined)
     cache.remove(outer, entry)
     while not loops_of(compiled)[1].turns:
