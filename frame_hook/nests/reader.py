@@ -839,6 +839,10 @@ class Reader(Holders):
                 return fields.around(self, register)
         return self.outside.cell(function.called, slot, function.names)
 
+    def numbers_given(self) -> list[Number]:
+        """The arguments of a whole call that are numbers: what it gives may be one of these objects."""
+        return []
+
     def gives_back(self) -> bool:
         """Whether the program gets what the instruction that is being read gives, and this loop does no more."""
         return False

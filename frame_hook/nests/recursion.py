@@ -17,9 +17,10 @@ import numpy as np
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests import complexes, elementwise, keeping
 from ufuse.frame_hook.nests.frames import Frame, Function, Version, attributes_in, is_filled
-from ufuse.frame_hook.nests.positions import written
+from ufuse.frame_hook.nests.identity import SMALL_INTS
 from ufuse.frame_hook.nests.temporaries import holders_in, parts_in
 from ufuse.frame_hook.nests.values import (
+    INT,
     ArrayKind,
     Generated,
     Item,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 RETURNS = -1  # the position of what stands for whoever called
 SPARE = 24  # frames: those of functions that are read in their place, and of what calls the nest
 VIEW = ".view"  # what the names of the variables begin with that have one, see `views.py`
-DEPTH, ROOM, SITE, GIVEN = ".depth", ".room", ".site", ".given"
+DEPTH, ROOM, SITE = ".depth", ".room", ".site"
 SAVE, RESTORE = "save", "restore"  # stand for instructions until it is known what is needed
 NOTHING = Value(-1, I64)
 
@@ -186,8 +187,6 @@ def leave(reader: Reader, item: Item) -> bool:
     if _made_in(item):
         raise NotNativeError("a function that calls itself returns a function")
     out = reader.out
-    if _is_given(one.function, item):
-        out.set(GIVEN, out.op("ieq", I1, out.get(DEPTH, I64), out.constant(I64, 0)))
     kind = keeping.keep(reader, one.result, _settled(reader, item))
     out.end("jump", one.returns(one.kinds.setdefault(kind, len(one.kinds))))
     return True
@@ -228,27 +227,34 @@ def _go_on(
 
 
 def _doubt_given(reader: Reader, item: Item) -> None:
-    """Leave it to plain Python where the first call returns the object that it is given, if there may be others."""
+    """Leave it to plain Python where what the first call returns equals an argument: it may be that very object."""
     out = reader.out
-    if not isinstance(item, Number) or item.type.kind == "bool":
-        return
-    is_given = out.get(GIVEN, I1)
-    if item.type.kind == "int" and not item.type.numpy:
-        first, last = out.constant(I64, -5), out.constant(I64, 256)
-        is_small = out.op(
-            "and", I1, out.op("ige", I1, item.value, first), out.op("ile", I1, item.value, last)
-        )
-        is_given = out.op("and", I1, is_given, out.op("not", I1, is_small))
-    out.doubt_if(is_given)
+    for one in _numbers_in(item):
+        for given in reader.numbers_given():
+            if one.type == given.type and one.type.kind != "bool":
+                less, more = (
+                    out.op(f"{'f' if one.type.is_real else 'i'}{how}", I1, one.value, given.value)
+                    for how in ("lt", "gt")
+                )
+                is_same = out.op("not", I1, out.op("or", I1, less, more))  # or not a number
+                if one.type == INT:
+                    is_same = out.op("and", I1, is_same, _has_others(reader, one))
+                out.doubt_if(is_same)
 
 
-def _is_given(function: Function, item: Item) -> bool:
-    """Whether an item is a parameter, which is the very object that the first call is given."""
-    if not isinstance(item, Number) or item.origin is None:
-        return False
-    code = function.code
-    count = code.co_argcount + code.co_kwonlyargcount
-    return item.origin < count and item.origin not in written(function.table.values())
+def _numbers_in(item: Item) -> Iterator[Number]:
+    if isinstance(item, Number):
+        yield item
+    for one in item.items if isinstance(item, Items) else ():
+        yield from _numbers_in(one)
+
+
+def _has_others(reader: Reader, number: Number) -> Value:
+    """Whether there may be several objects that are this int."""
+    out, small = reader.out, SMALL_INTS
+    is_less = out.op("ilt", I1, number.value, out.constant(I64, small.start))
+    is_more = out.op("ige", I1, number.value, out.constant(I64, small.stop))
+    return out.op("or", I1, is_less, is_more)
 
 
 def _mark(reader: Reader, what: str, one: _Called, site: int) -> None:
@@ -279,7 +285,6 @@ def _begin(reader: Reader) -> None:
     zero = out.constant(I64, 0)
     out.alloc(reader.array(recursion.frames), zero)
     out.set(DEPTH, zero)
-    out.set(GIVEN, out.constant(I1, False))
     out.set(ROOM, out.op("sub", I64, out.op("room", I64), out.constant(I64, SPARE)))
 
 
@@ -445,7 +450,7 @@ def _needed(reader: Reader, within: set[str]) -> list[tuple[str, ...]]:
     }
     results = tuple(one.result for one in recursion.called.values())
     changed = {name for name in changed if not name.startswith(results)}
-    changed -= {DEPTH, ROOM, SITE, GIVEN}
+    changed -= {DEPTH, ROOM, SITE}
     found: Needed = {}
     known = None
     while found != known:  # what is put behind one frame is needed where the call before it goes on

@@ -62,6 +62,7 @@ from ufuse.frame_hook.nests.values import (
     NewDict,
     NotNativeError,
     Number,
+    NumberKind,
     Part,
     TemporaryKind,
     Whole,
@@ -500,6 +501,15 @@ class WholeReader(Reader):
         calls.enter(self, self._function, arguments[: code.co_argcount], keywords)
         if self.out.is_open:
             self.run(self.next)
+
+    def numbers_given(self) -> list[Number]:
+        """The arguments that are numbers."""
+        found = (
+            self._kept(self.own, slot, kind)
+            for slot, kind in self.kinds.items()
+            if slot < self._given and isinstance(kind, NumberKind)
+        )
+        return [one for one in found if isinstance(one, Number)]
 
     def gives_back(self) -> bool:
         """Whether the call returns what the instruction that is being read gives."""

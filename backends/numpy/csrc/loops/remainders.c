@@ -112,6 +112,7 @@ widen(int64_t x)
 
 #define LIMIT (INT64_C(1) << 51)
 #define IS_SMALL(X) (((int64_t)(X) > -LIMIT) & ((int64_t)(X) < LIMIT))
+#define IS_FEW(X) ((X) < (uint64_t)LIMIT) /* of numbers without a sign */
 #define ANY_NUMBER(X) 1
 
 #define DEFINE_WHOLE(NAME, TARGET, NUMBER, WORD, WIDE, WIDENED, IS_IN, RESULT)                     \
@@ -146,7 +147,7 @@ widen(int64_t x)
     DEFINE_WHOLE(NAME##_int32, TARGET, int32_t, int64_t, double, (double), ANY_NUMBER, RESULT)     \
     DEFINE_WHOLE(NAME##_uint32, TARGET, uint32_t, int64_t, double, (double), ANY_NUMBER, RESULT)   \
     DEFINE_WHOLE(NAME##_int64, TARGET, int64_t, int64_t, double, widen, IS_SMALL, RESULT)          \
-    DEFINE_WHOLE(NAME##_uint64, TARGET, uint64_t, int64_t, double, widen, IS_SMALL, RESULT)
+    DEFINE_WHOLE(NAME##_uint64, TARGET, uint64_t, int64_t, double, widen, IS_FEW, RESULT)
 
 #define DEFINE_ALL(TARGET_NAME, TARGET)                                                            \
     DEFINE_FLOATS(fmod_##TARGET_NAME, TARGET, FMOD)                                                \
