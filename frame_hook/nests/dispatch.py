@@ -90,7 +90,10 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     if isinstance(owner, Complex):
         return complexes.attribute(owner, name)
     if isinstance(owner, Table | Objects) and name == "append":
-        owner = reader.outside.grow(owner)
+        grown = reader.outside.grow(owner)
+        if grown is not owner and owner.holder in reader.numbers:
+            raise NotNativeError("it reads a list of tuples or lists, and appends to it")
+        owner = grown
     if isinstance(owner, Listed | MadeList | MadeRows) and name in ("append", "pop"):
         return Method(owner, name)
     if isinstance(owner, Listed | MadeDeque) and name in made_deques.METHODS:

@@ -161,3 +161,22 @@ def test_strict_pairs() -> None:
     rows = [(ratings(), x, x), (ratings(), x, x), (ratings(), x, x[:5]), (ratings(), x[:2], x)]
     rows += [([], x, x[:1]), (ratings(), x * 1e7, x[:5] + 1), (ratings(), x, x)]
     check_in_turn(strictly, ufuse.compile(strictly), rows)
+
+
+class Kept:
+    """Something of the program's own: a function that makes one is no whole call."""
+
+
+def counted(b):
+    rows = []
+    one = Kept()
+    for i in range(len(b)):
+        b[2] = len(rows)
+        one.last = 1.5
+        rows.append((i, True))
+    return rows
+
+
+def test_how_long_a_list_is_that_grows() -> None:
+    """Its tuples that were there before the loop became native count."""
+    native_turns(counted, lambda: (np.zeros(N),))
