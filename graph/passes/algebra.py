@@ -186,8 +186,9 @@ def _emit_same(
 
 def _zeros(node: Node, builder: Builder) -> Node | None:
     assert isinstance(node.type, ArrayType)
-    if node.type.scalar:
-        return None
+    is_in_order = node.type.order in (None, c_order(node.type.ndim))
+    if node.type.scalar or (not is_in_order and 1 in node.type.shape):
+        return None  # NumPy's loops give an axis of length 1 another stride than a new array has
     attributes = {"shape": node.type.shape, "dtype": node.type.dtype, "order": node.type.order}
     return _emit_same(node, ops.ZEROS, (), attributes, builder)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 import re
 import warnings
@@ -10,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+import ufuse
 
 pytest.importorskip("ufuse.backends.numpy._tiles")
 
@@ -230,6 +233,19 @@ def test_memory_orders() -> None:
         "a: f8[n, m]; t = transpose a axes=(1, 0); k = add t 1.0; z = negative k; return z, t",
         matrix,
     )
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_zeros_have_the_layout_of_what_they_stand_for(order: tuple[int, ...]) -> None:
+    """Where operands are converted, NumPy's loops give an axis of length 1 another stride than a new array has."""
+    compiled = ufuse.compile(lambda x: (x * 0, x ^ x))
+    shapes = [(3, 2, 1), (3, 1, 2), (1, 3, 2), (2, 3, 4)]
+    for shape, dtype in itertools.product(shapes, ["b1", "i8"]):
+        given = np.ones([shape[axis] for axis in order], dtype).transpose(np.argsort(order))
+        for _ in range(2):
+            zeros, others = compiled(given)
+            assert zeros.strides == (given * 0).strides
+            assert others.strides == (given ^ given).strides
 
 
 def test_views_and_calls_in_between() -> None:
