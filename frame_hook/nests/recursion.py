@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.nests import complexes, elementwise, keeping
 from ufuse.frame_hook.nests.frames import Frame, Function, Version, attributes_in, is_filled
 from ufuse.frame_hook.nests.identity import SMALL_INTS
@@ -118,11 +119,21 @@ def _called_by(function: types.FunctionType) -> list[types.FunctionType]:
     code = function.__code__
     cells = (function.__closure__ or ())[: len(code.co_freevars)]
     values = [one.cell_contents for one in cells if is_filled(one)]
-    values += [function.__globals__.get(name) for name in code.co_names]
+    values += [function.__globals__.get(name) for name in _globals_of(code)]
     values = [
         one.__ufuse_function__ if issubclass(type(one), _hook.Dispatcher) else one for one in values
     ]
     return [one for one in values if type(one) is types.FunctionType]
+
+
+@instructions.per_code
+def _globals_of(code: types.CodeType) -> frozenset[str]:
+    """The globals that a function loads."""
+    return frozenset(
+        code.co_names[(one.arg or 0) >> 1]
+        for one in instructions.instructions(code)
+        if one.opname == "LOAD_GLOBAL"
+    )
 
 
 def makes_one(code: types.CodeType) -> bool:
