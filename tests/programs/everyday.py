@@ -660,11 +660,12 @@ def rolling_windows(price, width):
     return upper, windows.max(axis=1) - windows.min(axis=-1), windows.sum(axis=1), spread
 
 
-@PROGRAMS.whole(lambda: (np.linspace(-2, 1, 7) + 1j * np.linspace(-1, 1, 5)[:, None],))
+@PROGRAMS.either(lambda: (np.linspace(-2, 1, 7) + 1j * np.linspace(-1, 1, 5)[:, None],))
 def escape_times(c):
     z, n = np.zeros_like(c), np.zeros(c.shape, int)
     for _ in range(6):
         inside = np.abs(z) <= 2
+        # NumPy writes over one of these, if they are many: only values decide.
         z[inside] = z[inside] ** 2 + c[inside]
         n[inside] += 1
     return n, np.flatnonzero(n == 6), z[n == 6]
