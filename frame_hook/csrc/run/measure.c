@@ -8,9 +8,6 @@
 /* A call as long as this pays for asking again whether a trace may be made: it may be by now. */
 static const int64_t PAYS_NS = 1000000;
 
-/* So often the clock is asked whether loops were given back long ago. */
-enum { CALLS_TO_ASK = 8 };
-
 /* Whether it can make a difference to compile only what a function calls. */
 static bool
 tries_callees(CodeCache *cache)
@@ -135,11 +132,11 @@ is_put_off(CodeCache *cache)
     return cache->ask_after != 0;
 }
 
-/* Whether what loops were given back for is to be found out anew; every few calls ask the clock. */
+/* Whether what loops were given back for is to be found out anew. */
 static bool
 is_doubted(const CodeCache *cache)
 {
-    return cache->calls % CALLS_TO_ASK == 0 && now_ns() >= cache->doubt_after;
+    return now_ns() >= cache->doubt_after;
 }
 
 /*
