@@ -257,6 +257,8 @@ class Reader(Holders):
             self.label(self.version(self.position))
         headers = []
         while self._waiting or recursion.go_on(self):
+            if len(self.out.blocks) > MOST_BLOCKS:
+                self._refuse_size("it is too long")
             if not self._waiting:
                 continue
             version = self._waiting.pop()
@@ -273,8 +275,6 @@ class Reader(Holders):
                 leaving.leave(self, version)
             else:
                 self.run(version.position)
-            if len(self.out.blocks) > MOST_BLOCKS:
-                self._refuse_size("it is too long")
         if self._unknown is not None:
             (why, self.frame, self.at), self._unknown = self._unknown, None
             try:

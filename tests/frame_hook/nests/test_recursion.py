@@ -378,6 +378,12 @@ def appended(n, out):
     return appended(n // 2, out)
 
 
+def chained(n):
+    if n == 0:
+        return 0
+    return (n, chained(n - 1))
+
+
 def never(n):
     return never(n - 1)
 
@@ -388,6 +394,7 @@ def never(n):
         (made_arrays, lambda: (6,)),
         (returned_arrays, lambda: (np.arange(8.0),)),
         (appended, lambda: (13, [])),
+        (chained, lambda: (4,)),
         (never, lambda: (3,)),
     ],
 )
