@@ -254,6 +254,20 @@ def symbols(value: Size) -> Iterator[str]:
                 yield from symbols(atom.right)
 
 
+def rises_with(value: Size, name: str) -> bool:
+    """Whether a larger number of this name never makes `value` smaller, where no symbol is below zero."""
+    if isinstance(value, int):
+        return True
+    return all(
+        factor > 0 or name not in symbols(Expression(((monomial, factor),)))
+        for monomial, factor in value.terms
+    ) and all(
+        isinstance(atom, Symbol) or name not in {*symbols(atom.left), *symbols(atom.right)}
+        for monomial, _ in value.terms
+        for atom in monomial
+    )
+
+
 def substitute(value: Size, replacement: Callable[[str], Size]) -> Size:
     """`value` with every symbol replaced."""
     if isinstance(value, int):

@@ -306,7 +306,7 @@ def _made_length(trace: Trace, function: str, inputs: Sequence[Node]) -> str | N
         return trace.sizes.made("an array", most)
     mask = computation(inputs[OF_MASK[function]])
     if mask not in trace.graph.picked:
-        trace.graph.picked[mask] = trace.sizes.made("what a mask picks", most)
+        trace.graph.picked[mask] = trace.sizes.made("what a mask picks", most, is_bound=True)
     return trace.graph.picked[mask]
 
 

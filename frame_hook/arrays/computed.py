@@ -31,7 +31,7 @@ def length_of(trace: Trace, symbol: Symbol) -> Size | None:
     elif not (isinstance(type_, ArrayType) and type_.scalar and type_.dtype.kind in "iu"):
         return None
     given = (symbol, Constant(MOST_MADE))
-    return computed_size(trace, "amount", given, "a computed length", 0)
+    return computed_size(trace, "amount", given, "a computed length", None)
 
 
 def computed_size(
@@ -39,18 +39,20 @@ def computed_size(
     function: str,
     arguments: Sequence[Symbol],
     text: str,
-    most: Size,
+    most: Size | None,
     *,
     may_raise: bool = True,
 ) -> Size:
-    """A size that a function of `graph.typing.bounds` gives; `most` is what it may be, for estimates."""
+    """A size that a function of `graph.typing.bounds` gives, which is `most` at most, where that is known."""
     inputs: list[Node] = []
     given = tuple(argument_of(trace, symbol, inputs) for symbol in arguments)
     name = BOUNDS + function
     key = (name, given, *inputs)
     made = trace.graph.computed.get(key)
     if made is None:
-        made = trace.graph.computed[key] = trace.sizes.made(text, most)
+        made = trace.graph.computed[key] = trace.sizes.made(
+            text, 0 if most is None else most, is_bound=most is not None
+        )
     attributes = {"function": name, "arguments": given, "keywords": (), "sizes": (made,)}
     fails = may_raise and may_fail(name)
     node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)

@@ -530,7 +530,7 @@ def length_picked(trace: Trace, mask: Node) -> str:
     if key not in graph.picked:
         assert isinstance(mask.type, ArrayType)
         most = arrays.total(mask.type.shape)
-        graph.picked[key] = trace.sizes.made("what a mask picks", most)
+        graph.picked[key] = trace.sizes.made("what a mask picks", most, is_bound=True)
     return graph.picked[key]
 
 

@@ -42,10 +42,15 @@ def in_order(
     by_left = _gaps_matter(left, right)
     if not by_left and not (isinstance(right, Array) and _order_matters(sign, left, right)):
         return left, right, False
-    is_lefts = _is_kept(interpreter, left, right, by_operator=by_operator)
+    is_lefts = _is_held(interpreter, left, right, by_operator=by_operator)
+    is_rights = _is_held(interpreter, right, left, by_operator=by_operator)
+    # Where both could be written over, they are as large as each other, and NumPy takes the left one.
+    if not by_left and (is_lefts is False or is_rights is True):
+        return left, right, False
+    is_lefts = is_lefts or _is_kept(interpreter.trace, left, right, is_lefts)
     if is_lefts is False:
         return left, right, by_left
-    is_rights = _is_kept(interpreter, right, left, by_operator=by_operator)
+    is_rights = is_rights or _is_kept(interpreter.trace, right, left, is_rights)
     if is_lefts is None and (by_left or not is_rights):
         is_rights = None
     if is_rights is None:
@@ -53,14 +58,19 @@ def in_order(
     return (left, right, False) if is_rights else (right, left, _gaps_matter(right, left))
 
 
-def _is_kept(
+def _is_held(
     interpreter: Interpreter, one: Symbol, other: Symbol, *, by_operator: bool
 ) -> bool | None:
-    """Whether an operand is not written over: because it cannot be, or as something else has it; None: unknown."""
+    """Whether no size lets NumPy write over an operand: types do not, or something else has it; None: unknown."""
     if not isinstance(one, Array) or not _may_be_written_over(one, other):
         return True
-    is_kept = is_held(interpreter, one, by_operator=by_operator)
-    return is_kept or (is_kept if _is_written_over(interpreter.trace, one, other) else True)
+    return is_held(interpreter, one, by_operator=by_operator)
+
+
+def _is_kept(trace: Trace, one: Symbol, other: Symbol, is_held: bool | None) -> bool | None:
+    """Whether an operand that types let be written over is not, because of the sizes."""
+    assert isinstance(one, Array)
+    return is_held if _is_written_over(trace, one, other) else True
 
 
 def _gaps_matter(one: Symbol, other: Symbol) -> bool:
@@ -134,8 +144,8 @@ def _is_written_over(trace: Trace, one: Array, other: Symbol) -> bool:
     """Whether the shapes of two such operands let NumPy do so."""
     kind = one.type
     shape = other.type.shape if isinstance(other, Array) else ()
-    return trace.sizes.decide(
-        "ge", size.multiply(total(kind.shape), kind.dtype.itemsize), FEWEST_BYTES
+    return trace.sizes.reaches(
+        size.multiply(total(kind.shape), kind.dtype.itemsize), FEWEST_BYTES
     ) and all(map(trace.sizes.equal, kind.shape, shape))
 
 

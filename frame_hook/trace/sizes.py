@@ -33,6 +33,7 @@ class Sizes:
         self._alone: set[str] = set()  # lengths that are equal to others only by chance
         self._examples: dict[str, int] = {}  # symbol -> its value now
         self._least: dict[str, int] = {}  # symbol -> lower bound
+        self._most: dict[str, Size] = {}  # symbol that values decide -> upper bound
         self._decided: dict[tuple[str, Size, Size], bool] = {}  # guards are never taken back
         # Has the graph check how a length that values decide compares with another.
         self.assure: Callable[[str, str, Size], None] = _refuse
@@ -74,11 +75,27 @@ class Sizes:
         self._guards.check("RELATION", program, says="RELATION several", fields=(text,))
         return expression
 
-    def made(self, text: str, most: Size) -> str:
-        """The symbol of a length that values decide; `most` is what it may be, for estimates."""
+    def made(self, text: str, most: Size, *, is_bound: bool = False) -> str:
+        """The symbol of a length that values decide; `most` is what it may be: for estimates, unless it `is_bound`."""
         name = str(self.new_symbol("u", self.example(most), MADE, least=0))
         self._texts[name] = text
+        if is_bound:
+            self._most[name] = most
         return name
+
+    def most(self, value: Size) -> Size | None:
+        """A size that values decide is no more than this, which they do not; None where no such size is known."""
+        value = self.resolved(value)
+        while made := self.are_made(value):
+            name = min(made)
+            if name not in self._most or not size.rises_with(value, name):
+                return None
+            bound = self._most[name]
+            value = size.substitute(
+                value, lambda n, x=name, b=bound: b if n == x else size.symbol(n)
+            )
+            value = self.resolved(value)
+        return value
 
     def are_made(self, value: Size) -> set[str]:
         """The symbols in it that values decide."""
@@ -104,6 +121,27 @@ class Sizes:
         answer = self._proved(relation, left, right)
         assert answer is not None
         return answer
+
+    def reaches(self, value: Size, least: int) -> bool:
+        """Whether a size is `least` or more.
+
+        Of one that values decide, where it may be much more, that is taken for granted, and the graph checks it.
+        """
+        most = self.most(value)
+        if most is None or not self.are_made(value):
+            return self.decide("ge", value, least)
+        if not self.decide("ge", most, least):
+            return False
+        value = self.resolved(value)
+        assert not isinstance(value, int)
+        match value.terms:
+            case [((size.Symbol(name),), factor)] if self.example(most) >= 3 * least:
+                enough = -(-least // factor)
+                if self._least[name] < enough:
+                    self.assure(name, "ge", enough)
+                    self._least[name] = enough
+                return True
+        return self.decide("ge", value, least)
 
     def decide(self, relation: str, left: Size, right: Size) -> bool:
         """Whether the relation holds now; guarded to go on holding unless it always does."""

@@ -28,7 +28,7 @@ ENDING: dict[str, str] = {
     "kmeans_custom": "data-branch operator",
     "pagerank": "data-branch",
     "monte_carlo_pi_rng": "numpy-call",
-    "to_cpu": "call numpy-call",
+    "to_cpu": "call numpy-call unfit",
     "xp_generic": "call numpy-call",
 }
 # On a GPU these add by atomics: the order, and so eager's own bits, differ from run to run.

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import signal
 import sys
 import time
@@ -300,30 +299,6 @@ def test_calls_that_are_given_back_are_counted(session) -> None:
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         compiled()
     call_until(lambda: len(session.decisions) == 2, compiled, 10**6)
-
-
-@pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="a sanitizer takes longer than the call")
-def test_a_call_that_is_given_back_costs_little(session) -> None:
-    """It is a tail call behind a few comparisons; through all that decides about a call it was 25 ns."""
-
-    def f(x):
-        return x
-
-    compiled = measured(
-        session, f, entry(inputs=(0,), artefact=slow, outputs=1, ending=("return", 1))
-    )
-    call_until(lambda: bool(session.decisions), compiled, 1.0)
-
-    def seconds(function: Callable[..., Any]) -> float:
-        started = time.perf_counter()
-        for _ in repeat:
-            function(*arguments)
-        return time.perf_counter() - started
-
-    arguments, repeat = (1.0,), range(2000)
-    both = [(seconds(f), seconds(compiled)) for _ in range(300)]
-    plain, given_back = map(min, zip(*both, strict=True))
-    assert given_back - plain < 60e-9 * len(repeat)
 
 
 def test_a_function_that_is_given_back_nests_as_deep_as_ever(session) -> None:
