@@ -424,7 +424,7 @@ def test_a_side_that_warns() -> None:
             warnings.simplefilter("error")
             assert np.array_equal(made(X), told(X))
             assert np.array_equal(other(-X), quiet(-X))
-    assert len(made.graphs) == 1
+    assert len(made.graphs) == 1, (made.graphs, made.stats, made.breaks, made.retraces)
     assert not made.breaks
     for _ in range(3):
         with pytest.warns(UserWarning, match="negative") as found:
