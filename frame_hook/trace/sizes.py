@@ -90,11 +90,9 @@ class Sizes:
             name = min(made)
             if name not in self._most or not size.rises_with(value, name):
                 return None
-            bound = self._most[name]
-            value = size.substitute(
-                value, lambda n, x=name, b=bound: b if n == x else size.symbol(n)
-            )
-            value = self.resolved(value)
+            named: dict[str, Size] = {one: size.symbol(one) for one in size.symbols(value)}
+            named[name] = self._most[name]
+            value = self.resolved(size.substitute(value, named.__getitem__))
         return value
 
     def are_made(self, value: Size) -> set[str]:

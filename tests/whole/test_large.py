@@ -76,6 +76,29 @@ def test_who_has_a_temporary_is_known(name: str) -> None:
     assert not [str(one) for one in compiled.breaks if "large arrays" in str(one)]
 
 
+# What is computed of arrays that NumPy walks otherwise than what else is computed.
+APART = [
+    ("v = x * 2.0\nreturn (x + y + 1.0, v)", (5, 4), ["f8", "f4", "f8"], ["fortran", "dense", "dense"]),
+    ("v = np.square(x)\nnp.subtract(x + y, v, out=y)\nreturn (y, v)", (5, 1, 4), ["f8", "f4", "f8"], ["fortran", "dense", "dense"]),
+    ("z[...] = z + (x - y)\nreturn (z, x * 2.0)", (5, 4), ["f8", "f4", "f8"], ["fortran", "gaps", "turned"]),
+    ("return ((x + y[:1] * 2.0) * z,)", (64,), ["f8", "f4", "f8"], ["dense"] * 3),
+    ("x[...] = y[:1].astype('f4') * z / y[:1]\nreturn (x,)", (21,), ["f8"] * 3, ["dense"] * 3),
+    ("np.multiply(z / (x * x), 1.5 + (1.5 + y[:1]), out=x)\nreturn (x,)", (64,), ["f8", "f4", "f8"], ["inner", "dense", "moved"]),
+    ("return (y[:1, :1].astype('f4') + y[:1, :1],)", (1, 21), ["c16"] * 3, ["dense"] * 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "shape", "dtypes", "layouts"), APART)
+def test_nan_of_arrays_that_numpy_walks_otherwise(
+    body: str, shape: tuple[int, ...], dtypes: list[str], layouts: list[str]
+) -> None:
+    """Which of two NaN a sum has follows from how NumPy walks its operands: those that a kernel makes, too."""
+    for seed in range(12):
+        program = Program(seed, body)
+        program.shape, program.dtypes, program.layouts = shape, dtypes, layouts
+        assert not difference(program)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_random_programs(seed: int) -> None:
     """Values, layouts and warnings are eager's in random programs; `python -m tests.whole.large` has more."""

@@ -105,7 +105,10 @@ def test_no_memory(modes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> No
             finally:
                 testing.remove_mem_hooks()
             assert np.geterr() == before
-            assert found is None or found.tobytes() == wanted.tobytes()
+            if found is NotImplemented:
+                failures += 1
+            else:
+                assert found is None or found.tobytes() == wanted.tobytes()
             assert function(given).tobytes() == wanted.tobytes()
     assert 1 < failures < 150
     assert not unraisable

@@ -152,6 +152,55 @@ def test_copies_without_room_are_refused_though_nothing_reads_them() -> None:
     check(copied, tuple)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x, i: i * 2, np.take, lambda x, i: x[i], lambda x, i: np.take(x, i) * 2, lambda x, i: np.sqrt(i),
+        lambda x, i: np.where(i > 0, i, 1), lambda x, i: i.astype(float) + x[0], lambda x, i: np.take(x, i, mode="clip") - 1,
+    ],
+)  # fmt: skip
+def test_what_memory_has_no_room_for_is_named_as_numpy_names_it(
+    made: Callable[[Any, Any], Any],
+) -> None:
+    """A graph whose result or temporary does not fit leaves it to NumPy to say which array that is."""
+    resource = pytest.importorskip("resource")
+    limit = resource.getrlimit(resource.RLIMIT_AS)
+
+    def tried(x: Any, zero: Any, n: int) -> Any:
+        try:
+            return made(x, np.broadcast_to(zero, n))
+        except MemoryError as error:
+            return np.array([type(error).__name__, str(error)])
+
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 45, limit[1]))
+    try:
+        for first in (3, 1 << 43):
+            given = [(np.arange(4.0), np.zeros(1, int), n) for n in (first, 1 << 43, 2, 1 << 43)]
+            check_in_turn(tried, ufuse.compile(tried), given)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limit)
+
+
+def test_what_has_no_room_behind_a_write_is_named_as_numpy_names_it() -> None:
+    """Where plain Python cannot do it again, the error is NumPy's, too."""
+    resource = pytest.importorskip("resource")
+    limit = resource.getrlimit(resource.RLIMIT_AS)
+
+    def tried(x: Any, zero: Any, n: int) -> Any:
+        try:
+            x += 1
+            return x[0] + np.broadcast_to(zero, n)
+        except MemoryError as error:
+            return np.array([type(error).__name__, str(error)])
+
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 45, limit[1]))
+    try:
+        given = [(np.arange(4.0), np.zeros(1, int), n) for n in (3, 1 << 43, 2, 1 << 43)]
+        check_in_turn(tried, ufuse.compile(tried), given)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limit)
+
+
 REFUSED: list[Callable[[Any], Any]] = [
     lambda x: np.array(), lambda x: np.sum(), lambda x: np.full(3), lambda x: np.full_like(a=x), lambda x: x.astype(), lambda x: np.zeros(),
     lambda x: np.array(None), lambda x: np.asarray(), lambda x: np.add.reduce(), lambda x: x.reshape(), lambda x: x.fill(),

@@ -307,7 +307,7 @@ keeps_all_places(const Binding *binding)
         }
         for (int j = 0; j < segment->loop->inputs; j++) {
             int v = segment->values[j];
-            if (v < kernel->operands && run->readings[v] != READ_LINEAR) {
+            if ((v < kernel->operands && run->readings[v] != READ_LINEAR) || run->apart[v]) {
                 return false;
             }
         }
@@ -386,6 +386,39 @@ withheld_pair(const Run *run)
     return made;
 }
 
+/*
+ * Find the values that NumPy may have in memory otherwise than the kernel walks: arrays that are
+ * not linear in its walk, those of one element, and what is made of such. With these NumPy's loop
+ * may run in another order, or over other lengths, so elements have other places in it.
+ */
+static void
+find_apart(const Binding *binding)
+{
+    const Run *run = &binding->run;
+    const Kernel *kernel = run->kernel;
+    bool any = false;
+    memset(run->apart, 0, sizeof(bool) * (size_t)kernel->values);
+    for (int i = 0; i < kernel->operands && binding->elements > 1; i++) {
+        const Walk *walk = &run->walks[i];
+        run->apart[i] = PyArray_CheckExact(binding->arguments[i]) &&
+                        (!walk_is_linear(walk) || walk_step(walk) == 0);
+        any = any || run->apart[i];
+    }
+    for (int s = 0; any && s < run->plain->segments; s++) {
+        const Segment *segment = &run->plain->segment[s];
+        bool is_apart = false;
+        for (int j = 0; j < segment->arguments; j++) {
+            int v = segment->values[j];
+            if (j < segment->loop->inputs) {
+                is_apart = is_apart || run->apart[v];
+            }
+            else {
+                run->apart[v] = is_apart;
+            }
+        }
+    }
+}
+
 /* From the known space to computed results; 0, 1, -1 as kernel_run. */
 static int
 run_bound(Binding *binding, char (*out)[MAX_ITEM])
@@ -425,6 +458,9 @@ run_bound(Binding *binding, char (*out)[MAX_ITEM])
             run->expansions = 0;
         }
     }
+    if (run->checks_for_unlike) {
+        find_apart(binding);
+    }
     if (run->checks_for_unlike && kernel->has_into) {
         run->withholds = run->checks_for_unlike = !keeps_all_places(binding);
     }
@@ -446,6 +482,7 @@ run_with_memory(Binding *binding, PyObject **results, PyObject **flags, PyObject
     unsigned char readings[kernel->operands + 1], bits[run->plain->segments + 1];
     char *direct[kernel->values + 1];
     npy_intp direct_step[kernel->values + 1];
+    bool apart[kernel->values + 1];
     Commit commits[kernel->results + 1];
     Walk commit_walks[kernel->results + 1];
     Total totals[kernel->totals + 1];
@@ -462,6 +499,7 @@ run_with_memory(Binding *binding, PyObject **results, PyObject **flags, PyObject
     run->bits = bits;
     run->direct = direct;
     run->direct_step = direct_step;
+    run->apart = apart;
     run->commits = commits;
     run->totals = totals;
     binding->commit_walks = commit_walks;

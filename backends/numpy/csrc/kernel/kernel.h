@@ -160,6 +160,7 @@ typedef struct {
     /* Pairs whose bits depend on their position: unlike.c. A run that writes over operands cannot
      * refuse when it meets some: it withholds the tiles in which it does. */
     bool checks_for_unlike, met_unlike, withholds;
+    bool *apart;             /* per value: NumPy may walk it otherwise */
     unsigned char *withheld; /* by tile; or NULL */
     bool unsure;             /* a partial sum is not NumPy's for certain: total.c */
 } Run;

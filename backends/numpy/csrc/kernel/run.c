@@ -354,7 +354,7 @@ segment_total(const Tile *tile, const Segment *segment)
 /*
  * Whether the tile begins, for this segment, at a multiple of PHASE elements of one run of memory:
  * then NumPy's loop treats every element as it would in the whole array. A few elements by
- * themselves it treats otherwise.
+ * themselves it treats otherwise, and one by the steps that NumPy has for it.
  */
 static bool
 keeps_places(const Tile *tile, const Segment *segment)
@@ -363,13 +363,13 @@ keeps_places(const Tile *tile, const Segment *segment)
     bool rows = segment->kind == SEGMENT_MAP_ROW;
     npy_intp from = rows ? tile->first : tile->from, count = rows ? tile->count : tile->elements;
     bool last = tile->tile == run->tiles - 1;
-    if (run->withholds || segment->mixes_rows || from % PHASE != 0 ||
+    if (run->withholds || segment->mixes_rows || run->size * run->row == 1 || from % PHASE != 0 ||
         (count % PHASE != 0 && !last) || (from > 0 && count < FEW)) {
         return false;
     }
     for (int i = 0; i < 2; i++) {
         int v = segment->values[i];
-        if (v < run->kernel->operands && (rows || run->readings[v] != READ_LINEAR)) {
+        if (v < run->kernel->operands ? rows || run->readings[v] != READ_LINEAR : run->apart[v]) {
             return false;
         }
     }

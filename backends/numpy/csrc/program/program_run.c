@@ -25,8 +25,7 @@ static Outcome
 outcome_of_exception(const Step *step)
 {
     bool refuses = step->kind == STEP_CALL && step->first_write;
-    if ((step->committed && !refuses) || !PyErr_ExceptionMatches(PyExc_Exception) ||
-        PyErr_ExceptionMatches(PyExc_MemoryError)) {
+    if ((step->committed && !refuses) || !PyErr_ExceptionMatches(PyExc_Exception)) {
         return STEP_FAILED;
     }
     PyErr_Clear();

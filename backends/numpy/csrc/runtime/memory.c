@@ -295,22 +295,17 @@ memory_array_over(PyArray_Descr *descr, int axes, const npy_intp *shape, const n
 
 /*
  * A fresh array, not initialised; steals a reference to `descr`. `strides` NULL means C order.
- * `bytes` is its size, which the caller knows.
+ * `bytes` is its size, which the caller knows. Where there is no memory NumPy says so, in its
+ * words.
  */
 PyArrayObject *
 memory_new_array(PyArray_Descr *descr, int axes, const npy_intp *shape, const npy_intp *strides,
                  npy_intp bytes)
 {
-    if (bytes < (npy_intp)POOLED) {
+    void *data = bytes < (npy_intp)POOLED ? NULL : memory_take((size_t)bytes);
+    if (data == NULL) {
         return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, axes, shape, strides,
                                                      NULL, 0, NULL);
-    }
-    void *data = memory_take((size_t)bytes);
-    if (data == NULL) {
-        Py_DECREF(descr);
-        PyErr_Format(PyExc_MemoryError, "Unable to allocate %zd bytes for an array",
-                     (Py_ssize_t)bytes);
-        return NULL;
     }
     PyArrayObject *array = memory_array_over(descr, axes, shape, strides, data, bytes);
     if (array == NULL) {
