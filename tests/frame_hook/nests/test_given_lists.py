@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ufuse
 from tests.support.native_loops import called, check_kept, check_whole_call, hits
 from ufuse.graph.nest import ResultSlot
 from ufuse.graph.text.nest_parser import parse_nest
@@ -356,6 +357,15 @@ def test_shared_small_ints_are_given_back() -> None:
     for value in (-6, 257, 10**30, 10**6):
         found = compiled([1, value, 2], 9)
         assert found == around([1, value, 2], 9)
+
+
+def test_calls_that_are_always_in_doubt_are_soon_left_alone() -> None:
+    """Native code that has given nothing yet is given up after a few calls, not after hundreds."""
+    compiled = ufuse.compile(around)
+    compiled.reset()
+    for _ in range(40):
+        assert compiled([1000, 2000], 30) == around([1000, 2000], 30)
+    assert compiled.__ufuse_cache__.whole_call is None
 
 
 def many_times(value, n):
