@@ -303,6 +303,25 @@ class Block:
 
 
 @record
+class GivenRows:
+    """What a list or tuple of lists of several lengths holds, or, where they are `in_dict`, what a dict leads to.
+
+    Items of these are numbers of one of `columns`, "int" or "float", Python's; or tuples that have a number of each.
+    They may be sets.
+    """
+
+    columns: tuple[str, ...]
+    has_tuples: bool
+    has_sets: bool
+    in_dict: bool
+
+    def __str__(self) -> str:
+        numbers = " ".join(self.columns)
+        items = f"({numbers})" if self.has_tuples else numbers
+        return f"{'sets' if self.has_sets else 'lists'} of {items}{' in a dict' * self.in_dict}"
+
+
+@record
 class ArraySlot:
     """An array that the nest is given; or, among `Nest.temporaries`, memory of its own.
 
@@ -317,6 +336,9 @@ class ArraySlot:
     axes where its items are lists or tuples, all as long. Where
     it is written, those that have changed are put into the list. Where the loop goes over the list, `iterator` names
     its slot: only what comes next is there.
+
+    Lists of several lengths (`rows`) are one array, of float64 where some numbers are floats, else of int64: for each
+    list where its numbers begin, then where those of the last one end, then all numbers. They are not written.
 
     A list or tuple of objects of one class, `items` "objects", has only a length. What each of its items has as an
     attribute is an array of its own, which names the list's slot (`owner`) and the `attribute`; where it is written,
@@ -351,6 +373,7 @@ class ArraySlot:
     lacked: tuple[str, ...] = ()
     nothing: tuple[str, ...] = ()
     is_apart: bool = False
+    rows: GivenRows | None = None
 
 
 @record
@@ -404,7 +427,8 @@ class KeysSlot:
     If it `has_pairs` each key is a tuple of two ints, which fit 32 bits: the first one is the upper half. Where it is
     written the program's container gets what is new, and what keys lead to now, in the order of the keys. Where there
     is an `origin`, a list that the nest is given, new keys are items of that: the array `places` has their places, -1
-    of a new object, behind an element that is none.
+    of a new object, behind an element that is none. A dict that `has_rows` leads to lists, for which it has their
+    places.
     """
 
     name: str
@@ -418,6 +442,7 @@ class KeysSlot:
     is_written: bool = False
     places: int = -1
     origin: str = ""
+    has_rows: bool = False
 
 
 @record
@@ -673,6 +698,8 @@ def _described(slot: Slot) -> str:
             parts += (f"without {name_text(one)}" for one in slot.lacked)
             parts += (f"None as {name_text(one)}" for one in slot.nothing)
             return f"{name}: {', '.join(parts)}"
+        case ArraySlot(rows=GivenRows() as rows):
+            return f"{name}: rows of {slot.dtype}, {rows}"
         case ArraySlot(owner=owner) if owner:
             written = ", written" if slot.is_written else ""
             field = f", field {slot.field}" if slot.field is not None else ""
@@ -713,7 +740,8 @@ def _described(slot: Slot) -> str:
                 of += f" to #{slot.values} {'numpy' if slot.is_numpy else 'python'} {slot.kind}"
             if slot.origin:
                 of += f" from #{slot.places} of {name_text(slot.origin)}"
-            return f"{name}: {slot.container} of {of}{', written' if slot.is_written else ''}"
+            of += ", with rows" * slot.has_rows + ", written" * slot.is_written
+            return f"{name}: {slot.container} of {of}"
         case ResultSlot():
             whose = "numpy" if slot.is_numpy else "python"
             items = f" as {slot.container or 'list'} of {whose} {slot.items}" if slot.items else ""

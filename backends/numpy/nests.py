@@ -27,6 +27,7 @@ from ufuse.graph.nest import (
     OBJECTS,
     ArraySlot,
     GeneratorSlot,
+    GivenRows,
     KeysSlot,
     ListSlot,
     MemberSlot,
@@ -214,6 +215,9 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             return "attribute", _kind(slot), slot.items != "python", *where
         case MemberSlot(owner=owner):
             return "member", nest.place(ArraySlot, owner), slot.is_given
+        case ArraySlot(rows=GivenRows() as rows):
+            kinds = "".join(one[0] for one in rows.columns)
+            return "rows", kinds, rows.has_tuples, rows.has_sets, rows.in_dict
         case ArraySlot(items=items) if items:
             iterator = nest.place(RangeSlot, slot.iterator) if slot.iterator else -1
             return "list", _kind(slot), items != "python", iterator, slot.is_written, slot.ndim
@@ -244,7 +248,7 @@ def _slot(slot: Slot, nest: Nest) -> tuple[Any, ...]:
             places = slot.places - own if slot.origin else -1
             origin = nest.place(ArraySlot, slot.origin) if slot.origin else -1
             numbers = slot.keys - own, slot.index - own, values
-            return "keys", container, *numbers, *whose, places, origin
+            return "keys", container, *numbers, *whose, places, origin, slot.has_rows
         case ResultSlot():
             return ("result", slot.kinds, *_items(slot, nest))
     return (slot.kind,)

@@ -30,6 +30,7 @@ from ufuse.frame_hook.nests import (
     made_dicts,
     made_rows,
     object_lists,
+    ragged,
     seeding,
     shuffles,
     tables,
@@ -44,6 +45,7 @@ from ufuse.frame_hook.nests.values import (
     Generated,
     Generating,
     Generator,
+    GivenRows,
     Item,
     Items,
     Known,
@@ -62,6 +64,7 @@ from ufuse.frame_hook.nests.values import (
     Objects,
     OtherList,
     Part,
+    Ragged,
     Row,
     Table,
     Text,
@@ -89,7 +92,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return array_calls.attribute(reader, owner, name)
     if isinstance(owner, Complex):
         return complexes.attribute(owner, name)
-    if isinstance(owner, Table | Objects) and name == "append":
+    if isinstance(owner, Table | Objects | Ragged) and name == "append":
         grown = reader.outside.grow(owner)
         if grown is not owner and owner.holder in reader.numbers:
             raise NotNativeError("it reads a list of tuples or lists, and appends to it")
@@ -99,6 +102,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     if isinstance(owner, Listed | MadeDeque) and name in made_deques.METHODS:
         return Method(owner, name)
     if isinstance(owner, NewDict | MadeDict) and made_dicts.has_method(owner, name):
+        return Method(owner, name)
+    if isinstance(owner, GivenRows) and name in ragged.METHODS:
         return Method(owner, name)
     if isinstance(owner, Numbers | OtherList) and name == "append":
         if type(reader.outside.sequences[owner.holder.slot]) is not list:
@@ -150,6 +155,9 @@ def call(
             if found is not None:
                 reader.stack.append(found)
             return
+        if isinstance(owner, GivenRows) and not keywords:
+            reader.stack.append(ragged.called_method(reader, owner, name, arguments))
+            return
         if isinstance(owner, LISTS) and not keywords:
             reader.stack.append(lists.called_method(reader, owner, name, arguments))
             return
@@ -200,7 +208,16 @@ def _call_known(
     if value is len and len(arguments) == 1 and isinstance(arguments[0], NewDict | MadeDict):
         reader.stack.append(made_dicts.length(reader, arguments[0]))
         return
-    arguments = [made_dicts.listed(reader, one) for one in arguments]
+    if value is len and len(arguments) == 1 and isinstance(arguments[0], ragged.SOME):
+        reader.stack.append(ragged.length(reader, arguments[0]))
+        return
+    is_given = isinstance(value, types.FunctionType)  # what is given dicts and sets as they are
+    arguments = [
+        one
+        if is_given and isinstance(one, NewDict | MadeDict | GivenRows)
+        else made_dicts.listed(reader, ragged.gone_over(reader, one))
+        for one in arguments
+    ]
     if isinstance(value, CALLABLE) and _is_idiom(reader, value, arguments, keywords):
         return
     if value in GOES_OVER:

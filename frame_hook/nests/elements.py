@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests import (
     made_lists,
     made_rows,
     object_lists,
+    ragged,
     tables,
     tuples,
     views,
@@ -97,6 +98,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
         return object_lists.item_of_tuple(reader, container, characters.known(reader, key))
     if isinstance(container, Table | Row):
         return tables.element(reader, container, key)
+    if isinstance(container, ragged.SOME):
+        return ragged.element(reader, container, key)
     if isinstance(container, Objects):
         return object_lists.element(reader, container, key)
     if isinstance(container, Lazy):

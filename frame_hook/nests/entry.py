@@ -26,7 +26,7 @@ from ufuse.frame_hook.nests.either import WidenError
 from ufuse.frame_hook.nests.fields import FieldError
 from ufuse.frame_hook.nests.finishing import Read
 from ufuse.frame_hook.nests.frames import Tries
-from ufuse.frame_hook.nests.identity import ListsError
+from ufuse.frame_hook.nests.identity import ListsError, SmallError
 from ufuse.frame_hook.nests.keyed import KeyedError
 from ufuse.frame_hook.nests.leaving import Exit
 from ufuse.frame_hook.nests.made_lists import GrowError
@@ -37,7 +37,7 @@ from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.recursion import CallsItselfError
 from ufuse.frame_hook.nests.unrolling import RollError
-from ufuse.frame_hook.nests.values import EXACT, ArrayKind, EitherError, Known, NotNativeError
+from ufuse.frame_hook.nests.values import EXACT, EitherError, Known, NotNativeError
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
@@ -205,6 +205,8 @@ def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
             tries = replace(tries, members=tries.members | more.slots)
         except ListsError:
             tries = replace(tries, gives_lists=True)
+        except SmallError as more:
+            tries = replace(tries, small=tries.small | more.sites)
         except CallsItselfError as more:
             tries = replace(tries, recursive=tries.recursive | {more.code})
         except KeyedError as more:
@@ -270,7 +272,7 @@ def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
     _guard_numbers(trace, read, names)
     arrays = [slot for slot in read.nest.slots if isinstance(slot, ArraySlot)]
     for slot, array in zip(_array_registers(read), arrays, strict=True):
-        if slot in outside.lists or slot in outside.objects or outside.is_text(ArrayKind(slot)):
+        if array.items:  # no array of the program's
             continue
         source = Source(slot, names[slot]) if slot < len(names) else outside.arrays[slot][0]
         trace.guards.check("ARRAY", source, array.dtype, array.ndim)

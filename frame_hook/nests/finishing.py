@@ -23,6 +23,7 @@ from ufuse.frame_hook.nests.values import (
     MemberKind,
     NotNativeError,
     NumberKind,
+    Ragged,
     SlotKind,
 )
 from ufuse.graph.nest import (
@@ -31,6 +32,7 @@ from ufuse.graph.nest import (
     MARKS,
     OBJECTS,
     ArraySlot,
+    GivenRows,
     Nest,
     NumberSlot,
     ObjectSlot,
@@ -151,6 +153,8 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
         kind = _kind(reader, slot)
         if slot in reader.outside.objects:
             slots.append(_slot_of_objects(reader.outside.objects[slot]))
+        elif isinstance(given := reader.outside.lists.get(slot), Ragged):
+            slots.append(_slot_of_rows(reader, slot, given))
         elif slot in reader.outside.owners:
             slots.append(_slot_of_attribute(reader, slot))
         elif slot in reader.lists.grown:
@@ -185,6 +189,15 @@ def _slot_of_objects(known: object_lists.ObjectList) -> ArraySlot:
         known.name, np.dtype(bool), 1, is_written=False, items=OBJECTS, width=known.width,
         lacked=tuple(sorted(known.lacked)), nothing=tuple(sorted(known.nothing)), is_apart=known.is_apart,
     )  # fmt: skip
+
+
+def _slot_of_rows(reader: Reader, slot: int, given: Ragged) -> ArraySlot:
+    """The slot of lists of several lengths."""
+    columns = tuple(one.kind for one in given.columns)
+    in_dict = slot in reader.outside.owners
+    rows = GivenRows(columns, given.has_tuples, given.has_sets, in_dict)
+    name = text_of(reader, slot) + f"@{slot}" * in_dict
+    return ArraySlot(name, given.type.dtype, 1, is_written=False, items="python", rows=rows)
 
 
 def _slot_of_attribute(reader: Reader, column: int) -> ArraySlot:

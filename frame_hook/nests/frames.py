@@ -41,6 +41,7 @@ class Tries:
     that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
     NumPy's numbers, whichever. `members`: slots of locals that it does not bind, which are items of lists of objects.
     `grown`: where it makes lists, dicts and sets that grow, with what they get. `gives_lists`: it gives some back.
+    `small`: of what it makes, that of which the ints are to be small, see `identity.py`.
     `keyed`: dicts that are read as tables of computed keys, by the program's names for them. `recursive`: functions
     that call themselves.
     """
@@ -54,6 +55,7 @@ class Tries:
     members: frozenset[int] = frozenset()
     grown: frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf]]] = frozenset()
     gives_lists: bool = False
+    small: frozenset[str] = frozenset()
     keyed: frozenset[str] = frozenset()
     recursive: frozenset[types.CodeType] = frozenset()
 

@@ -54,6 +54,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     Numbers,
+    RaggedRow,
     RangeOf,
     Row,
     Turning,
@@ -98,7 +99,7 @@ EACH = MadeFunction(
 
 
 # What such a call goes over as if a generator gave its items.
-GONE_OVER = Numbers, ListPart, MadeList, MadeRows, Row, Array, RangeOf, MapOf, GridOf
+GONE_OVER = Numbers, ListPart, MadeList, MadeRows, Row, Array, RangeOf, MapOf, GridOf, RaggedRow
 
 
 # Functions and generators -----------------------------------------------------------------------------------------

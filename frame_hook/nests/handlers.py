@@ -25,9 +25,11 @@ from ufuse.frame_hook.nests import (
     idioms,
     lists,
     made_dicts,
+    made_lists,
     made_rows,
     making,
     object_lists,
+    ragged,
     reductions,
     tables,
     tuples,
@@ -40,6 +42,7 @@ from ufuse.frame_hook.nests.values import (
     Empty,
     Entries,
     Generated,
+    GivenRows,
     Item,
     Items,
     Known,
@@ -217,6 +220,10 @@ def _computed(reader: Reader, name: str, left: Item, right: Item) -> Item:
     if not (elementwise.is_array(left) or elementwise.is_array(right)):
         if complexes.is_complex(left) or complexes.is_complex(right):
             return complexes.binary(reader.out, operator, left, right)
+        if name == "*" and isinstance(left, Listed | MadeList):
+            return made_lists.repeated(reader, left, right)
+        if name == "*" and isinstance(right, Listed | MadeList):
+            return made_lists.repeated(reader, right, left)
         return arithmetic.binary(reader.out, operator, left, right)
     if name == "@":
         return reductions.product(reader, "matmul", left, right)
@@ -628,6 +635,10 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
     container = fields.members(container)
     if isinstance(container, NewDict | MadeDict):
         found = made_dicts.contains(reader, container, item)
+        _push_truth(reader, found, is_inverted=bool(is_inverted))
+        return
+    if isinstance(container, GivenRows):
+        found = ragged.contains(reader, container, item)
         _push_truth(reader, found, is_inverted=bool(is_inverted))
         return
     if isinstance(container, Entries):

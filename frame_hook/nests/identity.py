@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests.either import is_either
 from ufuse.frame_hook.nests.values import (
     CALLABLE,
     FLOAT,
+    INT,
     Array,
     ArrayKind,
     Elements,
@@ -34,12 +35,13 @@ from ufuse.frame_hook.nests.values import (
     Method,
     Number,
     Part,
+    Ragged,
     Together,
     TurnKind,
     Viewed,
     Whole,
 )
-from ufuse.graph.nest import I64, Value
+from ufuse.graph.nest import I1, I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.code.instructions import Instruction
@@ -57,6 +59,14 @@ OF_MATH = frozenset(one for one in vars(math).values() if callable(one))
 
 class ListsError(Exception):
     """It is to be known whether items of a list or dict are objects that others have."""
+
+
+class SmallError(Exception):
+    """Ints that these lists, dicts and sets get, by the names of their places, are to be small: others are in doubt."""
+
+    def __init__(self, sites: frozenset[str]) -> None:
+        super().__init__(sites)
+        self.sites = sites
 
 
 def is_one_object(item: Item) -> bool:
@@ -77,6 +87,21 @@ def take(reader: Reader, item: Item) -> bool:
         return False
     if not item.is_new:
         unique.discard(item.origin)
+    return True
+
+
+def take_or_doubt(reader: Reader, item: Item, site: str) -> bool:
+    """Whether nothing else has a number that what is made in a place gets, or all that are equal are one object.
+
+    That is so of small ints: others are in doubt, where nothing but that keeps the call from what it gives.
+    """
+    if take(reader, item):
+        return True
+    if site not in reader.tries.small or not isinstance(item, Number) or item.type != INT:
+        return False
+    out = reader.out
+    out.doubt_if(out.op("ilt", I1, item.value, out.constant(I64, SMALL_INTS.start)))
+    out.doubt_if(out.op("ige", I1, item.value, out.constant(I64, SMALL_INTS.stop)))
     return True
 
 
@@ -183,7 +208,8 @@ def turned(reader: Reader, kind: TurnKind, item: Item, name: str) -> Item:
         case Elements(holder):
             if _is_array(reader, holder):
                 return made(item)
-            if isinstance(item, Number) and isinstance(holder, ArrayKind) and not kind.count:
+            if isinstance(item, Number) and _is_list(reader, holder) and not kind.count:
+                assert isinstance(holder, ArrayKind)
                 return replace(item, listed=(name, holder))
         case Grid(holder=holder) if holder is not None or kind.view is not None:
             return made(item)
@@ -192,6 +218,13 @@ def turned(reader: Reader, kind: TurnKind, item: Item, name: str) -> Item:
             items = (turned(reader, one, each, f"{name}.{part}") for (part, one), each in pairs)
             return replace(item, items=tuple(items))
     return item
+
+
+def _is_list(reader: Reader, holder: Holder) -> bool:
+    """Whether it is a list of the program's, not lists one behind another."""
+    return isinstance(holder, ArrayKind) and not isinstance(
+        reader.outside.lists.get(holder.slot), Ragged
+    )
 
 
 def _is_array(reader: Reader, holder: Holder) -> bool:

@@ -21,6 +21,7 @@ from ufuse.frame_hook.nests import (
     made_lists,
     made_rows,
     object_lists,
+    ragged,
     tables,
 )
 from ufuse.frame_hook.nests.integers import doubt_unlike, range_length
@@ -52,6 +53,10 @@ from ufuse.frame_hook.nests.values import (
     Pairs,
     PairsOf,
     Part,
+    Ragged,
+    RaggedItems,
+    RaggedRow,
+    RaggedRows,
     RangeOf,
     ReversedOf,
     Row,
@@ -84,6 +89,8 @@ SEQUENCES = (
     | MadeList
     | MadeRows
     | Row
+    | Ragged
+    | RaggedRow
     | RangeOf
 )
 
@@ -131,7 +138,8 @@ def zipped(arguments: Sequence[Item], strict: Item) -> ZipOf:
 
 def _reversed_of(_: Reader, arguments: list[Item]) -> ReversedOf:
     (sequence,) = arguments
-    if not isinstance(sequence, SEQUENCES):
+    is_set = isinstance(sequence, RaggedRow) and sequence.of.has_sets
+    if is_set or not isinstance(sequence, SEQUENCES):
         raise NotNativeError("it reverses what is no array, tuple or range")
     return ReversedOf(sequence)
 
@@ -279,6 +287,13 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             _set(reader, name, zero, one)
             out.set(f"{name}[0]", index)
             return Elements(holder, 1), tables.length(reader, item).value
+        case Ragged():
+            _set(reader, name, zero, one)
+            return RaggedRows(item), ragged.length(reader, item).value
+        case RaggedRow(of, start, _):
+            _set(reader, name, start, out.constant(I64, len(of.columns)))
+            turn: TurnKind = RaggedItems(of) if of.has_tuples else Elements(of.holder, 0)
+            return turn, ragged.length(reader, item).value
         case EnumerateOf():
             kind, left = _begin(reader, item.iterable, f"{name}.of")
             if out.known(item.start) != 0:
@@ -387,6 +402,10 @@ def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
             return elements.part(reader, holder, (*indices, now))
         case Rows(made):
             return made_rows.row(reader, made, now)
+        case RaggedRows(of):
+            return ragged.row(reader, of, now)
+        case RaggedItems(of):
+            return ragged.item_at(reader, of, now)
         case Viewed(view):
             part = keeping.kept(reader, f"{name}.view", view)
             return elements.element(reader, part, Number(INT, now))

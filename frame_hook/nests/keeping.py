@@ -28,6 +28,7 @@ from ufuse.frame_hook.nests.values import (
     Entries,
     Generating,
     Generator,
+    GivenRows,
     Item,
     Items,
     ItemsKind,
@@ -55,6 +56,9 @@ from ufuse.frame_hook.nests.values import (
     OtherList,
     Part,
     PartKind,
+    Ragged,
+    RaggedRow,
+    RaggedRowKind,
     RangeKind,
     RangeOf,
     Row,
@@ -119,6 +123,12 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return item
         case NewDict() | MadeDict() | Method(NewDict() | MadeDict()):
             return item
+        case Ragged() | GivenRows() | Method(GivenRows()):
+            return item
+        case RaggedRow(of, start, count):
+            out.set(f"{name}.start", start)
+            out.set(f"{name}.count", count)
+            return RaggedRowKind(of)
         case Method(Numbers() | OtherList() | MadeList() | MadeRows() | MadeDeque() | Entries()):
             return item
         case Method(owner, method):
@@ -183,6 +193,8 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
             return Array(kind.holder, tuple(indices))
         case RowKind(holder, type_):
             return Row(holder, type_, out.get(f"{name}[0]", I64))
+        case RaggedRowKind(of):
+            return RaggedRow(of, out.get(f"{name}.start", I64), out.get(f"{name}.count", I64))
         case MemberKind(holder):
             return Member(holder, out.get(f"{name}[0]", I64))
         case BoundKind(function, owner):

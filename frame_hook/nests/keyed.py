@@ -15,6 +15,7 @@ import numpy as np
 
 from ufuse.frame_hook.nests.frames import NO_TRIES, Tries
 from ufuse.frame_hook.nests.identity import ListsError
+from ufuse.frame_hook.nests.ragged_shapes import shape_of
 from ufuse.frame_hook.nests.temporaries import Temporaries
 from ufuse.frame_hook.nests.tuples import MOST_MEMBERS
 from ufuse.frame_hook.nests.values import (
@@ -25,6 +26,7 @@ from ufuse.frame_hook.nests.values import (
     MadeDict,
     NewDict,
     NotNativeError,
+    NumberKind,
     common_item_kind,
 )
 from ufuse.frame_hook.trace.symbols import Source, Unread
@@ -53,6 +55,7 @@ class Keyed:
     value: Any
     item: NewDict | MadeDict
     is_written: bool = False
+    has_rows: bool = False  # it leads to lists, see `ragged.py`
 
 
 class GivenKeys:
@@ -87,8 +90,19 @@ class GivenKeys:
             self.found[source.register] = Keyed(source, value, self._begun(source, value))
         return self.found[source.register].item
 
+    def with_rows(self, source: Source, value: Any) -> MadeDict:
+        """The same of one that leads to lists: keys lead to their places."""
+        if source.register not in self.found:
+            if not is_keyed(value) or _has_pairs(value):
+                raise NotNativeError(f"{source.text} has keys that are no ints")
+            begun = self._with(source, EntryOf(INT, INT))
+            self.found[source.register] = Keyed(source, value, begun, has_rows=True)
+        item = self.found[source.register].item
+        assert isinstance(item, MadeDict)
+        return item
+
     def _begun(self, source: Source, value: Any) -> NewDict | MadeDict:
-        site, counts = f"given {source.text}@{source.register}", type(value) is Counter
+        site, counts = _site(source), type(value) is Counter
         factory = INT if counts else None
         if type(value) is defaultdict:
             factory = FACTORIES.get(value.default_factory)  # type: ignore[call-overload]
@@ -101,6 +115,18 @@ class GivenKeys:
         entry = grown or _entry(source, value)
         if value and replace(entry, origin=None) != _entry(source, value):
             raise NotNativeError(SEVERAL_TYPES)
+        return self._with(source, entry, factory, counts=counts)
+
+    def _with(
+        self,
+        source: Source,
+        entry: EntryOf,
+        factory: NumberKind | None = None,
+        *,
+        counts: bool = False,
+    ) -> MadeDict:
+        """One that holds such entries, in temporaries."""
+        site = _site(source)
         keys = self._memory.given(entry.key.dtype, entry.key)
         values = None if entry.value is None else self._memory.given(entry.value.dtype, entry.value)
         words = np.dtype(np.int64)
@@ -152,7 +178,7 @@ class GivenKeys:
             value = item.entry.value
             slots[register] = KeysSlot(
                 f"{one.source.text}@{register}",
-                _container(one.value, item),
+                "dict" if one.has_rows else _container(one.value, item),
                 number_of(item.keys),
                 number_of(item.index),
                 -1 if item.values is None else number_of(item.values),
@@ -162,8 +188,14 @@ class GivenKeys:
                 one.is_written,
                 -1 if item.places is None else number_of(item.places),
                 "" if item.entry.origin is None else text_of(item.entry.origin.slot),
+                one.has_rows,
             )
         return slots
+
+
+def _site(source: Source) -> str:
+    """What says which it is."""
+    return f"given {source.text}@{source.register}"
 
 
 def _container(value: Any, item: MadeDict) -> str:
@@ -206,5 +238,8 @@ def ask_for(container: Entries) -> None:
 
     """
     value = container.value
-    if type(value) is dict and is_keyed(value) and common_item_kind(list(value.values())):
+    if type(value) is not dict or not is_keyed(value):
+        return
+    values = list(value.values())
+    if common_item_kind(values) or shape_of(values):
         raise KeyedError(container.text)

@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests import (
     made_dicts,
     made_rows,
     object_lists,
+    ragged,
     tables,
     views,
 )
@@ -306,6 +307,8 @@ def truth(reader: Reader, item: Item) -> Item:
         length = made_rows.length(reader, item).value
     elif isinstance(item, Table | Row):
         length = tables.length(reader, item).value
+    elif isinstance(item, ragged.SOME):
+        length = ragged.length(reader, item).value
     elif isinstance(item, Objects):
         length = object_lists.length(reader, item).value
     elif isinstance(item, Numbers | OtherList | MadeList):

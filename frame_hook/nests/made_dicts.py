@@ -26,6 +26,7 @@ from ufuse.frame_hook.nests.values import (
     Axis,
     DictView,
     EntryOf,
+    GivenRows,
     Item,
     Items,
     Known,
@@ -181,7 +182,7 @@ def _check_key(reader: Reader, owner: MadeDict, item: Item) -> None:
         raise NotNativeError(SEVERAL_TYPES)
 
 
-def _place(reader: Reader, owner: MadeDict, key: Item) -> Value:
+def place_of(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """The place of a key, or -1."""
     _check_key(reader, owner, key)
     numbers = reader.array(owner.keys), reader.array(owner.index)
@@ -206,7 +207,7 @@ def contains(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item:
     if isinstance(owner, NewDict):
         _key(reader, key)
         return Known(False)
-    place = _place(reader, owner, key)
+    place = place_of(reader, owner, key)
     return Number(BOOL, reader.out.op("ige", I1, place, reader.out.constant(I64, 0)))
 
 
@@ -222,7 +223,7 @@ def element(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item | None
             _key(reader, key)
             reader.go_to_doubt()
             return Known(None)
-        place = _place(reader, owner, key)
+        place = place_of(reader, owner, key)
         reader.out.doubt_if(_is_missing(reader, place))
         return _value_at(reader, owner, place)
     if owner.counts or _is_stored_at_once(reader, owner):
@@ -237,7 +238,7 @@ def get(reader: Reader, owner: NewDict | MadeDict, key: Item, default: Item) -> 
     if isinstance(owner, NewDict):
         _key(reader, key)
         return identity.shared(default)
-    place = _place(reader, owner, key)
+    place = place_of(reader, owner, key)
     missing, found = _is_missing(reader, place), _value_at(reader, owner, place)
     if isinstance(default, Number) or (
         isinstance(default, Known) and type(default.value) in (int, float, bool)
@@ -324,7 +325,8 @@ def _origin(reader: Reader, owner: MadeDict, key: Item) -> Value:
             raise GrowError(owner.site, replace(owner.entry, origin=listed[1]))
         if listed is not None and listed[1] == owner.entry.origin:
             return identity.place_in_list(reader, listed)
-        reader.shared_lists.add(owner.keys)
+        if not identity.take_or_doubt(reader, key, owner.site):
+            reader.shared_lists.add(owner.keys)
         if reader.outside.keyed.known(owner) is not None:
             raise NotNativeError("it puts keys into a dict or set that something else has, too")
     return reader.out.constant(I64, -1)
@@ -342,7 +344,7 @@ def _is_gone_over(reader: Reader, owner: MadeDict) -> bool:
 def _put(reader: Reader, owner: MadeDict, place: Value, one: Number, item: Item) -> None:
     """Have the key at a place lead to a number."""
     assert owner.values is not None
-    if reader.tries.gives_lists and not identity.take(reader, item):
+    if reader.tries.gives_lists and not identity.take_or_doubt(reader, item, owner.site):
         reader.shared_lists.add(owner.keys)
     behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
     reader.out.store(reader.array(owner.values), behind, one.value)
@@ -433,7 +435,7 @@ def gone_over(reader: Reader, item: Item) -> Item:
     """
     if isinstance(item, SOME):
         item = DictView(item, "keys")
-    if not isinstance(item, DictView):
+    if not isinstance(item, DictView) or isinstance(item.of, GivenRows):
         return item
     if _is_set(item.of):
         raise NotNativeError("it goes over a set")

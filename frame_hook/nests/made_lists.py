@@ -14,6 +14,7 @@ import numpy as np
 
 from ufuse.frame_hook.nests import conversions, either, elementwise, identity, reductions, views
 from ufuse.frame_hook.nests.frames import Version
+from ufuse.frame_hook.nests.integers import greatest
 from ufuse.frame_hook.nests.temporaries import parts_in
 from ufuse.frame_hook.nests.values import (
     BOOL,
@@ -42,7 +43,7 @@ from ufuse.frame_hook.nests.values import (
     TemporaryKind,
     Turning,
 )
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest import ELEMENTS, I1, I64, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
@@ -172,7 +173,7 @@ def append(reader: Reader, owner: Listed | MadeList, item: Item) -> None:
 
 def keep_apart(reader: Reader, owner: MadeList, item: Item) -> None:
     """Note that a list has got an object that something else may have, too."""
-    if reader.tries.gives_lists and not identity.take(reader, item):
+    if reader.tries.gives_lists and not identity.take_or_doubt(reader, item, owner.site):
         reader.shared_lists.add(owner.holder)
 
 
@@ -254,6 +255,34 @@ def store(reader: Reader, container: MadeList, key: Item, item: Item) -> None:
     keep_apart(reader, container, item)
     elementwise.settle(reader)
     reader.out.store(reader.array(container.holder), views.index(reader, key), one.value)
+
+
+def repeated(reader: Reader, item: Listed | MadeList, times: Item) -> MadeList:
+    """`item * times`, of a list with one number: a new list that has it several times.
+
+    Raises:
+        GrowError: it is not made as a list that grows yet.
+        NotNativeError: it is no such list, or is not repeated by an int.
+
+    """
+    if isinstance(item, Listed):
+        if not item.site or len(item.items) != 1:
+            raise NotNativeError("it repeats a list of what is not one number")
+        raise GrowError(item.site, number_of(reader, item.items[0]).type)
+    count = number_of(reader, times)
+    if count.type not in (INT, BOOL) or not item.site or settled(item).is_row:
+        raise NotNativeError("it repeats a list of what is not one number")
+    out, zero, one = reader.out, reader.out.constant(I64, 0), reader.out.constant(I64, 1)
+    elementwise.settle(reader)
+    out.doubt_if(out.op("ine", I1, length(reader, item).value, one))
+    type_, number = ELEMENTS[item.type.dtype], reader.array(item.holder)
+    repeated_one = Number(item.type, out.op("load", type_, zero, attributes=(number,)))
+    holder = _memory(reader, item.type, greatest(out, conversions.as_i64(out, count), 0))
+    made = MadeList(holder, item.type, item.site)
+    keep_apart(reader, made, repeated_one)
+    elementwise.assign(reader, views.part(reader, Array(holder)), repeated_one)
+    elementwise.settle(reader)
+    return made
 
 
 def dtype_of(item: MadeList, kind: np.dtype | None) -> np.dtype:

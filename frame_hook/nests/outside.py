@@ -14,12 +14,16 @@ import numpy as np
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests import draws, keyed, object_lists, seeding, tables
 from ufuse.frame_hook.nests.attributes import Attributes
+from ufuse.frame_hook.nests.ragged_shapes import SETS, Shape, shape_of
 from ufuse.frame_hook.nests.values import (
+    FLOAT,
+    INT,
     Array,
     ArrayKind,
     EitherKind,
     Entries,
     Generator,
+    GivenRows,
     Item,
     Items,
     Known,
@@ -30,6 +34,7 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Objects,
     OtherList,
+    Ragged,
     Table,
     Text,
     Thing,
@@ -72,7 +77,9 @@ class Outside:
         self._functions: dict[int, Constant | Opaque] = {}  # by id
         self._called: dict[int, symbols.Function] = {}
         self.arrays: dict[int, tuple[Source, np.ndarray]] = {}  # by register
-        self.lists: dict[int, Numbers | Table] = {}  # by register; `arrays` has what they are like
+        self.lists: dict[
+            int, Numbers | Table | Ragged
+        ] = {}  # by register; `arrays` has what they are like
         self.grown: set[int] = set()  # lists of tuples that are appended to
         self.sequences: dict[int, Sequence[object]] = {}  # these, and other lists that may grow
         self.walked: dict[int, str] = {}  # the iterators that go over some of these
@@ -88,6 +95,7 @@ class Outside:
         self._known_dicts: list[tuple[Source, Any]] = []
         self.objects: dict[int, object_lists.ObjectList] = {}  # by register
         self.owners: dict[int, int] = {}  # of columns: the registers of their lists
+        self._given_rows: dict[int, GivenRows] = {}  # by register
         self.stacks: dict[int, Sequence[np.ndarray]] = {}  # of columns of arrays: these
         self.attributes = Attributes()
         self.keyed = keyed.GivenKeys()
@@ -194,6 +202,29 @@ class Outside:
         found = self.lists[source.register] = Table(ArrayKind(source.register), kind)
         return found
 
+    def _ragged(self, source: Source, value: Sequence[object], shape: Shape) -> Ragged:
+        """Lists of several lengths, by the register that they are said to be in."""
+        is_real = any(one.is_real for one in shape.columns)
+        kind, register = FLOAT if is_real else INT, source.register
+        self.sequences[register] = value
+        self.arrays[register] = source, np.broadcast_to(np.zeros((), kind.dtype), 2)
+        holder = ArrayKind(register)
+        found = Ragged(holder, kind, shape.columns, shape.has_tuples, shape.has_sets)
+        self.lists[register] = found
+        return found
+
+    def _rows_of_dict(self, source: Source, value: Any, shape: Shape) -> GivenRows:
+        """A dict that leads to lists: they have a register of their own."""
+        if source.register not in self._given_rows:
+            self.trace.guards.check("TYPE", source, type(value))
+            number = object_lists.FIRST_COLUMN + len(self.owners)
+            self.owners[number] = source.register
+            of = self.keyed.with_rows(source, value)
+            text = f"what {source.text} leads to"
+            rows = self._ragged(Source(number, text), list(value.values()), shape)
+            self._given_rows[source.register] = GivenRows(of, rows)
+        return self._given_rows[source.register]
+
     def objects_of(self, source: Source, value: Sequence[Any]) -> Objects:
         """A list or tuple of objects of one class."""
         for register, known in self.objects.items():
@@ -248,7 +279,9 @@ class Outside:
         self.arrays[number] = Source(number, name), like
         return number
 
-    def list_of(self, source: Source, value: list[Any]) -> Numbers | Table | Objects | OtherList:
+    def list_of(
+        self, source: Source, value: list[Any]
+    ) -> Numbers | Table | Ragged | Objects | OtherList:
         """A list, which may grow."""
         register = source.register
         is_other = register in self.grown or not object_lists.are_as_long(value)
@@ -261,13 +294,17 @@ class Outside:
         is_table = tables.is_of_lists(value) and register not in self.grown
         if is_table and not isinstance(kind := tables.common_kind(value), str):
             return self.table(source, value, kind)
+        is_ragged = is_table or (value and type(value[0]) in SETS and register not in self.grown)
+        if is_ragged and (shape := shape_of(value)) is not None:
+            self.trace.guards.check("TYPE", source, list)
+            return self._ragged(source, value, shape)
         if register not in self.sequences:
             self.trace.guards.check("TYPE", source, list)
             self.sequences[register] = value
             self.arrays[register] = source, np.broadcast_to(np.zeros(()), len(value))
         return OtherList(ArrayKind(register))
 
-    def grow(self, table: Table | Objects) -> Table | Objects | OtherList:
+    def grow(self, table: Table | Ragged | Objects) -> Table | Ragged | Objects | OtherList:
         """A list of tuples that is appended to, and so is no table; a tuple stays one."""
         register = table.holder.slot
         known = self.objects.get(register)
@@ -339,8 +376,10 @@ class Outside:
         self.generators.setdefault(source.register, GeneratorSlot(name, is_python))
         return Generator(source.register, type(value), source)
 
-    def _keyed(self, source: Source, value: Any) -> NewDict | MadeDict:
+    def _keyed(self, source: Source, value: Any) -> NewDict | MadeDict | GivenRows:
         """A dict or set of whole numbers."""
+        if isinstance(value, dict) and (shape := shape_of(value.values())) is not None:
+            return self._rows_of_dict(source, value, shape)
         item = self.keyed.item(source, value)
         self.trace.guards.check("TYPE", source, type(value))
         if type(value) is Counter:

@@ -37,6 +37,7 @@ from ufuse.frame_hook.nests import (
     lists,
     made_dicts,
     object_lists,
+    ragged,
     recursion,
     refusals,
     rolls,
@@ -864,7 +865,7 @@ class Reader(Holders):
         """`iter(item)`."""
         if isinstance(item, Entries):
             item = fields.called_method(self, item, "keys", [])
-        item = made_dicts.gone_over(self, fields.members(item))
+        item = made_dicts.gone_over(self, fields.members(ragged.gone_over(self, item)))
         if isinstance(item, Known) and type(item.value) is str:
             item = Items(tuple(map(Known, item.value)))
         name = f"{self.frame.function.prefix}turn@{self.at.position}"

@@ -452,6 +452,7 @@ class Method:
         | Complex
         | Numbers
         | OtherList
+        | GivenRows
         | Entries
         | Character
         | Listed
@@ -586,10 +587,18 @@ class MadeDict:
 
 
 @record
+class GivenRows:
+    """A dict from outside of the loop that leads to such lists, in its order."""
+
+    of: MadeDict
+    rows: Ragged
+
+
+@record
 class DictView:
     """`keys`, `values` or `items` of such a dict, to be gone over."""
 
-    of: MadeDict | NewDict
+    of: MadeDict | NewDict | GivenRows
     what: str
 
 
@@ -600,6 +609,36 @@ class RangeOf:
     start: Value
     stop: Value
     step: Value
+
+
+@record
+class Ragged:
+    """A list, from outside of the loop, of lists of several lengths, or what a dict leads to: see `ragged.py`.
+
+    Items are numbers, or tuples of them, with these `columns`; `type` is that of the array's elements.
+    """
+
+    holder: ArrayKind
+    type: NumberKind
+    columns: tuple[NumberKind, ...]
+    has_tuples: bool
+    has_sets: bool
+
+
+@record
+class RaggedRow:
+    """One of these lists: where its numbers begin in the array, and how many there are."""
+
+    of: Ragged
+    start: Value
+    count: Value
+
+
+@record
+class RaggedRowKind:
+    """The same, in variables."""
+
+    of: Ragged
 
 
 @record
@@ -674,6 +713,20 @@ class Rows:
 
 
 @record
+class RaggedRows:
+    """Of a list of lists of several lengths."""
+
+    of: Ragged
+
+
+@record
+class RaggedItems:
+    """Of one of these, whose items are tuples."""
+
+    of: Ragged
+
+
+@record
 class Viewed:
     """Of a view of one axis, which lies in variables."""
 
@@ -745,6 +798,8 @@ TurnKind = (
     Whole
     | Elements
     | Rows
+    | RaggedRows
+    | RaggedItems
     | Viewed
     | Members
     | Together
@@ -823,6 +878,7 @@ Item = (
     | ListPart | MadeList | MadeRows | MadeDeque | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries
     | EntriesView | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator
     | Generating | CellOf | MadeFunction | Generated | MapOf | Lazily | Vectorized | NewDict | MadeDict | DictView
+    | Ragged | RaggedRow | GivenRows
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -843,6 +899,9 @@ Kind = (
     | Numbers
     | Table
     | RowKind
+    | Ragged
+    | RaggedRowKind
+    | GivenRows
     | Objects
     | MemberKind
     | BoundKind

@@ -545,7 +545,14 @@ class WholeReader(Reader):
 
     def results(self) -> list[Slot]:
         """The slots of what the call gives."""
-        if not self.shared_lists.isdisjoint(holder for _, holder in self._given_lists):
+        shared = {
+            one.site
+            for (_, holder), one in self._given_lists.items()
+            if holder in self.shared_lists
+        }
+        if shared:
+            if shared.isdisjoint(self.tries.small | {""}):
+                raise identity.SmallError(frozenset(shared))
             raise NotNativeError(
                 "it returns a list or dict with numbers that something else may have, too"
             )

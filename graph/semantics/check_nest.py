@@ -33,6 +33,7 @@ from ufuse.graph.nest import (
     TURNS,
     ArraySlot,
     Block,
+    GivenRows,
     Instruction,
     KeysSlot,
     ListSlot,
@@ -64,11 +65,14 @@ LAWS = """
     length, and one whose items change is apart; fields of named tuples do not, unless they are arrays. An item in a
     variable is one of such a list. Marks are of an attribute before them that is arrays, which are written.
 11. A dict or set that is given has temporaries of one axis for its keys, their index, and what they lead to, which are
-    no others'.
+    no others'. One with rows is a dict of ints that lead to ints of Python's, and is not written.
+12. Lists of several lengths are an array of one axis, of int64 or, with floats, of float64, which is not written.
 """
 TYPES = {*REALS, *INTEGERS, I1}
 I64_WORDS = np.dtype(np.int64)  # of frames
 WHOSE = ("python", "numpy")  # the numbers of a list may be
+
+MOST_IN_ROW = 8  # numbers of an item of lists of several lengths, as in C
 ENDS = {"jump": 1, "branch": 2, "leave": 0, "doubt": 0}  # targets
 # What a step takes, if it is no ufunc of NumPy.
 STEPS = {"cast": 1, "copy": 1, "where": 3}
@@ -363,6 +367,10 @@ def _why_not_keyed(nest: Nest, slot: KeysSlot) -> str | None:
     taken += (one.array for each in nest.lists for one in each.columns)
     if not fits or len({*taken}) != len(taken):
         return "keys, their index and what they lead to are in temporaries of their own (law 11)"
+    if slot.has_rows and (
+        slot.container != "dict" or slot.kind != "int" or slot.is_numpy or slot.is_written
+    ):
+        return "what leads to lists is a dict that is not written (law 11)"
     return (
         "a frozenset is not written (law 11)"
         if slot.container == "frozenset" and slot.is_written
@@ -370,7 +378,19 @@ def _why_not_keyed(nest: Nest, slot: KeysSlot) -> str | None:
     )
 
 
+def _why_not_rows(slot: ArraySlot, rows: GivenRows) -> str | None:
+    columns, plain = rows.columns, ("python", "", "")
+    fits = 0 < len(columns) <= MOST_IN_ROW and {*columns} <= {"int", "float"}
+    dtype = np.dtype(float if "float" in columns else np.int64)
+    is_one = fits and (rows.has_tuples or len(columns) == 1) and slot.dtype == dtype
+    is_one = is_one and slot.ndim == 1 and not slot.is_written
+    is_one = is_one and (slot.items, slot.iterator, slot.owner) == plain
+    return None if is_one else "it is no array of lists of several lengths (law 12)"
+
+
 def _why_not_attribute(nest: Nest, slot: ArraySlot) -> str | None:
+    if slot.rows is not None:
+        return _why_not_rows(slot, slot.rows)
     before = nest.arrays[: nest.arrays.index(slot)]
     owners = {one.name: one for one in before if one.items == OBJECTS}
     if slot.items == OBJECTS and (slot.is_written or slot.ndim != 1):

@@ -36,6 +36,7 @@ from ufuse.graph.nest import (
     U64,
     ArraySlot,
     Block,
+    GivenRows,
     Instruction,
     KeysSlot,
     ListSlot,
@@ -96,6 +97,8 @@ def arrays_of(nest: Nest, objects: Sequence[Any]) -> list[np.ndarray]:
 
 
 def _array_of(slot: ArraySlot, thing: Sequence[Any]) -> np.ndarray:
+    if slot.rows is not None:
+        return _rows_of(slot.rows, slot.dtype, thing)
     if slot.items in (OBJECTS, MARKS):
         return np.zeros(len(thing), slot.dtype)
     if slot.owner:
@@ -107,6 +110,16 @@ def _array_of(slot: ArraySlot, thing: Sequence[Any]) -> np.ndarray:
         numbers = [one for row in thing for one in _numbers(slot, row)]
         return np.array(numbers, slot.dtype).reshape(shape)
     return np.array(_numbers(slot, thing), slot.dtype)
+
+
+def _rows_of(rows: GivenRows, dtype: np.dtype, thing: Any) -> np.ndarray:
+    """Lists of several lengths as one array: where each begins, where the last one ends, then all numbers."""
+    given = [[*row] for row in (thing.values() if rows.in_dict else thing)]
+    width = len(rows.columns)
+    ends = np.cumsum([len(given) + 1, *(width * len(row) for row in given)])
+    items = [item for row in given for item in row]
+    numbers = [one for item in items for one in item] if rows.has_tuples else items
+    return np.concatenate([ends.astype(dtype), np.array(numbers, dtype)])
 
 
 def _stacked(slot: ArraySlot, arrays: Sequence[Any]) -> np.ndarray:
@@ -139,7 +152,8 @@ def columns_of(nest: Nest, objects: Sequence[Any]) -> dict[int, np.ndarray]:
             found[slot.keys] = np.array([_key_word(slot, one) for one in thing], np.int64)
             if slot.values >= 0:
                 dtype = nest.numbered[slot.values].dtype
-                found[slot.values] = np.array([0, *thing.values()], dtype)
+                values = range(len(thing)) if slot.has_rows else thing.values()
+                found[slot.values] = np.array([0, *values], dtype)
             if slot.places >= 0:
                 found[slot.places] = np.zeros(len(thing) + 1, np.int64)
     return found

@@ -24,6 +24,7 @@ from ufuse.graph.nest import (
     Column,
     End,
     GeneratorSlot,
+    GivenRows,
     Instruction,
     KeysSlot,
     ListSlot,
@@ -51,6 +52,7 @@ VIEW = r"#\d+\[[^\]]*\]"
 SLOT = re.compile(rf"({NAME}): (.*)$")
 ARRAY = re.compile(r"(\d+)-d array of (\w+)((?:, [a-z ]+)*)$")
 LIST = re.compile(rf"(list|table) by (\w+) of (\w+)(, written)?(?: under ({NAME}))?$")
+ROWS = re.compile(r"rows of (\w+), (lists|sets) of (?:(\w+)|\((\w+(?: \w+)*)\))( in a dict)?$")
 LIST_OF_OBJECTS = re.compile(
     rf"list of objects(, apart)?(?:, tuples of (\d+))?((?:, without {NAME})*)((?:, None as {NAME})*)$"
 )
@@ -67,7 +69,7 @@ GROWING = re.compile(
 )
 KEYED = re.compile(
     rf"({'|'.join(map(re.escape, GIVEN_CONTAINERS))}) of (ints|pairs) #(\d+) by #(\d+)"
-    rf"(?: to #(\d+) (python|numpy) ({'|'.join(KINDS)}))?(?: from #(\d+) of ({NAME}))?(, written)?$"
+    rf"(?: to #(\d+) (python|numpy) ({'|'.join(KINDS)}))?(?: from #(\d+) of ({NAME}))?(, with rows)?(, written)?$"
 )
 COLUMN = re.compile(r"#(\d+) (python|numpy) (\w+)")
 GENERATOR = re.compile(r"a generator of (NumPy|Python)'s random numbers")
@@ -130,6 +132,13 @@ def _slot(text: str) -> Slot:
         return ArraySlot(
             name, np.dtype(dtype), axes, bool(written), items=whose, iterator=_name(walked or "")
         )
+    if (rows := ROWS.fullmatch(what)) is not None:
+        dtype, of, number, numbers, in_dict = rows.groups()
+        kinds = tuple((number or numbers).split())
+        given_rows = GivenRows(kinds, numbers is not None, of == "sets", bool(in_dict))
+        return ArraySlot(
+            name, np.dtype(dtype), 1, is_written=False, items="python", rows=given_rows
+        )
     if (objects := LIST_OF_OBJECTS.fullmatch(what)) is not None:
         apart, width, lacked, nothing = objects.groups()
         return ArraySlot(
@@ -158,10 +167,12 @@ def _slot(text: str) -> Slot:
         given = tuple(_columns(columns))
         return ListSlot(name, given, of == "tuples", bool(read), int(rank or 0))
     if (keyed := KEYED.fullmatch(what)) is not None:
-        container, of, keys, index, values, whose, kind, places, origin, written = keyed.groups()
+        container, of, keys, index, values, whose, kind, places, origin, leads, written = (
+            keyed.groups()
+        )
         return KeysSlot(
             name, container, int(keys), int(index), int(values or -1), kind or "", whose == "numpy", of == "pairs",
-            bool(written), int(places or -1), _name(origin or ""),
+            bool(written), int(places or -1), _name(origin or ""), bool(leads),
         )  # fmt: skip
     kind, _, rest = what.partition(", ")
     if rest == "given back":

@@ -13,8 +13,9 @@ enum { MOST_ATTEMPTS = 16 }; /* to raise an exception inside a frame */
 
 enum { LOOP_DECLINES = 64 };
 
-/* So often in a row an entry for whole calls may decline: each of these calls runs twice. */
-enum { MOST_WHOLE_DECLINED = 256 };
+/* So often in a row an entry for whole calls may decline: each of these calls runs twice. And one
+ * that has run none yet. */
+enum { MOST_WHOLE_DECLINED = 256, FEW_WHOLE_DECLINED = 6 };
 
 /* Whether the entry for whole calls runs those of the last one's order of magnitude. */
 static bool
@@ -61,7 +62,8 @@ run_whole(CodeCache *cache, Registers *registers, PyObject **result, int *fits)
             entry->declined++;
             registers_drop_appended(registers);
         }
-        if (cache->whole_declined >= MOST_WHOLE_DECLINED && cache->whole_call == entry) {
+        int most = entry->declined == entry->hits ? FEW_WHOLE_DECLINED : MOST_WHOLE_DECLINED;
+        if (cache->whole_declined >= most && cache->whole_call == entry) {
             Py_CLEAR(cache->whole_call);
             cache->whole_declined = 0;
         }

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ufuse
 from tests.support.native_loops import called, check_kept, check_whole_call, hits
 from ufuse.graph.nest import ResultSlot
 from ufuse.graph.text.nest_parser import parse_nest
@@ -315,7 +316,7 @@ def _second(_, value):  # noqa: ANN202
 
 
 SHARING = [
-    (of_an_argument, LISTED), (of_an_argument, tuple(LISTED)), (repeated, 9), (as_it_is, 9),
+    (of_an_argument, LISTED), (of_an_argument, tuple(LISTED)),
     *((function, X) for function in (
         appended_twice, other_name_appended, greatest_so_far, with_its_last, constants, copied, sometimes_new,
         kept_by_another, named_and_used, chained, given_to_a_function, stored,
@@ -330,6 +331,77 @@ def test_shared_items_are_plain_pythons(number: int) -> None:
     compiled = called(function, (given,))
     check_kept(function, compiled, given, atoms=False)  # native loops make them anew
     assert "have, too" in compiled.__ufuse_session__.record(function.__code__).why_not_whole
+
+
+@pytest.mark.parametrize("function", [repeated, as_it_is])
+def test_shared_ints_are_in_doubt(function) -> None:
+    """Where they are not small such a call is plain Python's."""
+    compiled = called(function, (9,))
+    check_kept(function, compiled, 1200, atoms=False)
+    assert function is as_it_is or not hits(compiled)
+
+
+def around(values, n):
+    out = []
+    for i in range(n):
+        out.append(values[i % len(values)])
+        out.append(values[i % len(values)])
+    return out
+
+
+def test_shared_small_ints_are_given_back() -> None:
+    """There is one object of each from -5 to 256."""
+    small = [*range(-5, 257)]
+    check_whole_call(around, (small, 300))
+    compiled = called(around, (small, 300))
+    for value in (-6, 257, 10**30, 10**6):
+        found = compiled([1, value, 2], 9)
+        assert found == around([1, value, 2], 9)
+
+
+def test_calls_that_are_always_in_doubt_are_soon_left_alone() -> None:
+    """Native code that has given nothing yet is given up after a few calls, not after hundreds."""
+    compiled = ufuse.compile(around)
+    compiled.reset()
+    for _ in range(40):
+        assert compiled([1000, 2000], 30) == around([1000, 2000], 30)
+    assert compiled.__ufuse_cache__.whole_call is None
+
+
+def many_times(value, n):
+    first = [value] * n
+    first[0] = 7
+    second = n * [0]
+    for i in range(n):
+        second[i] += first[i] * 3
+    second.append(-1)
+    none = [False] * (n - 100)
+    return second, len(first), none
+
+
+def given_many_times(value, n):
+    found = [value] * n
+    for i in range(0, n, 3):
+        found[i] = i
+    return found
+
+
+def test_a_list_of_one_number_many_times() -> None:
+    """It is a new list, of which no item is one object with another but by what it is."""
+    for n in (1, 50, 120):
+        check_whole_call(many_times, (5, n))
+    check_whole_call(given_many_times, (5, 40))
+    check_whole_call(given_many_times, (-1, 200))
+    compiled = called(given_many_times, (-1, 40))
+    for given in ((1000, 9), (2.5, 9), (True, 9), (1, 0), (1, -3), ("a", 2), (10**40, 3), (1, 2.0)):
+        outcomes = []
+        for one in (given_many_times, compiled):
+            try:
+                outcomes.append(repr(one(*given)))
+            except TypeError as error:
+                outcomes.append(repr(error))
+        assert outcomes[0] == outcomes[1]
+    assert len({*map(id, compiled(1000, 9)[1:3])}) == 1
 
 
 def test_what_is_rebound_while_it_is_on_the_stack() -> None:

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct {
+typedef struct Addresses {
     PyObject **place; /* `mask` and one more; borrowed */
     size_t mask;
 } Addresses;

@@ -36,7 +36,7 @@ is_container(const NestSlot *slot, PyObject *object)
     case A_FROZENSET:
         return PyFrozenSet_CheckExact(object);
     case A_DICT:
-        return PyDict_CheckExact(object);
+        return PyDict_CheckExact(object) || (slot->in_dict && Py_TYPE(object) == keys_defaultdict);
     case A_COUNTER:
         return Py_TYPE(object) == keys_counter;
     default:
@@ -146,8 +146,9 @@ read_entries(const Nest *nest, const NestSlot *slot, PyObject *object)
     PyObject *key, *value;
     Py_ssize_t at = 0;
     for (int64_t i = 0; PyDict_Next(object, &at, &key, &value); i++) {
-        Register given;
-        if (!key_read(slot, key, &found[i]) || !number_read(number, value, &given)) {
+        Register given = {.whole = i};
+        if (!key_read(slot, key, &found[i]) ||
+            (!slot->in_dict && !number_read(number, value, &given))) {
             return false;
         }
         number_store(type, values->data + (i + 1) * size, given);
@@ -155,13 +156,16 @@ read_entries(const Nest *nest, const NestSlot *slot, PyObject *object)
     return true;
 }
 
-/* Whether some dict or set that changes is known by two names. */
+/* Whether some dict or set that changes is known by two names. Rows were not read yet. */
 static bool
 changes_another(const Nest *nest, PyObject *const *objects)
 {
     for (int i = 0; i < nest->slots; i++) {
         for (int k = 0; nest->slot[i].kind == SLOT_KEYS && k < nest->given; k++) {
-            if (nest->slot[i].entered && k != i && objects[k] == objects[i]) {
+            const NestSlot *other = &nest->slot[k];
+            if (nest->slot[i].entered && k != i &&
+                (objects[k] == objects[i] ||
+                 (other->of_sets && rows_have(other, objects[k], objects[i])))) {
                 return true;
             }
         }

@@ -120,11 +120,15 @@ bool
 keys_fit(const Nest *nest, const NestSlot *slot)
 {
     const NestSlot *list = slot->origin < 0 ? NULL : &nest->slot[slot->origin];
+    bool of_rows = slot->container == A_DICT && slot->value == SLOT_INT && !slot->numpy_value &&
+                   !slot->entered;
     bool is_fixed = slot->container == A_FROZENSET && (slot->kind != SLOT_KEYS || slot->entered);
-    bool known = slot->container >= A_SET && slot->container <= A_FROZENSET && !is_fixed &&
-                 slot->origin < slot - nest->slot &&
-                 (list == NULL || (list->listed && list->axes == 1 && !list->objects));
-    return known && slot->item == SLOT_INT && (slot->value == SLOT_ARRAY) == is_set(slot);
+    bool known =
+        slot->container >= A_SET && slot->container <= A_FROZENSET && !is_fixed &&
+        slot->origin < slot - nest->slot &&
+        (list == NULL || (list->listed && list->axes == 1 && !list->objects && !list->has_rows));
+    return known && (of_rows || !slot->in_dict) && slot->item == SLOT_INT &&
+           (slot->value == SLOT_ARRAY) == is_set(slot);
 }
 
 /* An empty container for so many keys: a new object, or NULL with an exception. A dict has room for

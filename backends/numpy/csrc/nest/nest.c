@@ -170,6 +170,37 @@ read_list(Nest *self, NestSlot *slot, PyObject *given)
     return 0;
 }
 
+/* ("rows", a character for each number of an item of a row, "i" or "f", whether the items are
+ * tuples, whether the rows are sets, whether a dict leads to them). */
+static int
+read_rows(Nest *self, NestSlot *slot, PyObject *given)
+{
+    PyObject *name;
+    const char *kinds;
+    int tuples, of_sets, in_dict;
+    if (!PyArg_ParseTuple(given, "Usppp", &name, &kinds, &tuples, &of_sets, &in_dict)) {
+        return -1;
+    }
+    slot->width = (Py_ssize_t)strlen(kinds);
+    if (slot->width != (Py_ssize_t)strspn(kinds, "if") || slot->width < 1 ||
+        slot->width > MOST_COLUMNS || (slot->width > 1 && !tuples)) {
+        PyErr_Format(PyExc_ValueError, "no rows of a nest: %R", given);
+        return -1;
+    }
+    for (int i = 0; i < slot->width; i++) {
+        slot->real_columns |= (unsigned)(kinds[i] == 'f') << i;
+    }
+    slot->has_rows = true;
+    slot->tuples = tuples;
+    slot->of_sets = of_sets;
+    slot->in_dict = in_dict;
+    slot->axes = 1;
+    slot->iterator = -1;
+    self->tables++;
+    set_listed(self, slot, (slot->real_columns == 0 ? SLOT_INT : SLOT_FLOAT) - SLOT_FLOAT, 0);
+    return 0;
+}
+
 /* Whether all items of a tuple are names. 0, or -1 with an exception. */
 static int
 check_names(PyObject *names)
@@ -374,17 +405,19 @@ read_result(Nest *self, NestSlot *slot, PyObject *given)
 
 /* ("keys", which container of keys.c, numbers of the temporaries of keys, their index and what they
  * lead to, which is -1 of a set, what that is, whether NumPy's, whether keys are pairs, whether the
- * nest changes it, the temporary of places, and the slot of the list that keys are from, or -1). */
+ * nest changes it, the temporary of places, and the slot of the list that keys are from, or -1,
+ * whether keys lead to their places). */
 static int
 read_keys(Nest *self, NestSlot *slot, PyObject *given)
 {
     PyObject *name, *value;
-    int numpy, pairs, written;
-    if (!PyArg_ParseTuple(given, "UiiiiUpppii", &name, &slot->container, &slot->memory,
+    int numpy, pairs, written, in_dict;
+    if (!PyArg_ParseTuple(given, "UiiiiUpppiip", &name, &slot->container, &slot->memory,
                           &slot->index, &slot->values, &value, &numpy, &pairs, &written,
-                          &slot->places, &slot->origin)) {
+                          &slot->places, &slot->origin, &in_dict)) {
         return -1;
     }
+    slot->in_dict = in_dict;
     slot->kind = SLOT_KEYS;
     slot->item = SLOT_INT;
     slot->value = kind_named(value);
@@ -434,6 +467,10 @@ read_slot(Nest *self, NestSlot *slot, PyObject *given)
     if (name != NULL && PyUnicode_Check(name) &&
         PyUnicode_CompareWithASCIIString(name, "list") == 0) {
         return read_list(self, slot, given);
+    }
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "rows") == 0) {
+        return read_rows(self, slot, given);
     }
     if (name != NULL && PyUnicode_Check(name) &&
         PyUnicode_CompareWithASCIIString(name, "objects") == 0) {

@@ -127,6 +127,11 @@ typedef struct {
     int columns;
     NestColumn column[MOST_COLUMNS];
     bool tuples, read;
+    /* Of lists or dicts of rows, see rows.c, of whose items (`tuples`: these are) each has `width`
+     * numbers: which of them are floats; whether the rows are sets; whether a dict leads to them.
+     * Of SLOT_KEYS: `in_dict` says that a key leads to its own place. */
+    bool has_rows, of_sets, in_dict;
+    unsigned real_columns;
     int of_axes; /* of such a list that gets arrays: how many axes they have; else 0 */
     int kinds;   /* of a number that a whole call gives: how many it may be of */
     SlotKind one_of[MOST_KINDS];
@@ -410,6 +415,12 @@ void table_words(const Nest *nest, const NestSlot *slot, int64_t *words);
 int64_t next_stored(const NestSlot *slot, const char *now, const char *before, int64_t from,
                     int64_t count);
 bool lists_are_apart(const Nest *nest, PyObject *const *objects);
+
+/* rows.c: lists of lists of several lengths. */
+struct Addresses;
+bool rows_read(Nest *nest, const NestSlot *slot, PyObject *object, int64_t left);
+bool rows_have(const NestSlot *slot, PyObject *object, PyObject *one);
+bool rows_among(const NestSlot *slot, PyObject *object, const struct Addresses *noted);
 
 /* members.c: attributes of the items of lists of objects. */
 bool members_fit(Nest *nest, const NestSlot *slot, PyObject *list, int64_t left);

@@ -73,7 +73,8 @@ list_words(const Nest *nest, const NestSlot *slot, PyObject *list, int64_t *word
     const NestMemory *memory = &nest->memory[slot->memory];
     short size = number_bytes(slot->type);
     words[0] = (int64_t)(intptr_t)memory->data - memory->length[0] * size;
-    words[1] = slot->iterator < 0 ? items_of(list) : memory->length[0] + memory->length[1];
+    words[1] = slot->iterator < 0 && !slot->has_rows ? items_of(list)
+                                                     : memory->length[0] + memory->length[1];
     words[2] = size;
 }
 
@@ -189,8 +190,9 @@ objects_read_lists(Nest *nest, PyObject *const *objects, Register *cells)
         if (!slot->listed) {
             continue;
         }
-        if (slot->axes == 2 || slot->objects || slot->attribute != NULL) {
-            bool read = slot->objects             ? members_fit(nest, slot, objects[i], left)
+        if (slot->axes == 2 || slot->objects || slot->has_rows || slot->attribute != NULL) {
+            bool read = slot->has_rows            ? rows_read(nest, slot, objects[i], left)
+                        : slot->objects           ? members_fit(nest, slot, objects[i], left)
                         : slot->marks             ? stacked_marks(nest, slot, objects[i])
                         : slot->stacked           ? stacked_read(nest, slot, objects[i], left)
                         : slot->attribute != NULL ? members_read(nest, slot, objects[i])

@@ -175,6 +175,9 @@ reads_changed(const Nest *nest, PyObject *const *objects, const Addresses *noted
 {
     for (int i = 0; i < nest->slots; i++) {
         PyObject *const *lists;
+        if (nest->slot[i].has_rows && rows_among(&nest->slot[i], objects[i], noted)) {
+            return true;
+        }
         int64_t count = nest->slot[i].listed && !changes_list(&nest->slot[i])
                             ? slot_lists(&nest->slot[i], &objects[i], &lists)
                             : 0;
