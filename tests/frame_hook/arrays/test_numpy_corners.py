@@ -157,6 +157,7 @@ def test_copies_without_room_are_refused_though_nothing_reads_them() -> None:
     [
         lambda x, i: i * 2, np.take, lambda x, i: x[i], lambda x, i: np.take(x, i) * 2, lambda x, i: np.sqrt(i),
         lambda x, i: np.where(i > 0, i, 1), lambda x, i: i.astype(float) + x[0], lambda x, i: np.take(x, i, mode="clip") - 1,
+        lambda x, i: (i + 1).sum(), lambda x, i: np.sqrt(i).max(), lambda x, i: (i > 0).any() + x,
     ],
 )  # fmt: skip
 def test_what_memory_has_no_room_for_is_named_as_numpy_names_it(

@@ -3,6 +3,10 @@
 
 #include <stdlib.h>
 
+/* More than NumPy has memory for, in any of its steps: it says so at once, where a fused reduction
+ * would take hours. */
+static const npy_intp MOST_ELEMENTS = (npy_intp)1 << 38;
+
 /* Set how many elements a row has: the last axis, in kernels by rows. */
 static bool
 split_rows(Binding *binding)
@@ -428,7 +432,8 @@ run_bound(Binding *binding, char (*out)[MAX_ITEM])
     if (kernel->totals > 0) {
         list_totals(run);
     }
-    if (binding->elements == 0 && must_not_be_empty(binding)) {
+    if ((binding->elements == 0 && must_not_be_empty(binding)) ||
+        binding->elements > MOST_ELEMENTS) {
         return RUN_REFUSED;
     }
     for (int i = 0; i < kernel->operands; i++) {
