@@ -28,6 +28,7 @@ from ufuse.frame_hook.nests import (
     generators,
     grids,
     made_dicts,
+    searches,
     seeding,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
@@ -89,8 +90,10 @@ METHODS = frozenset(
     (
         "append",
         "pop",
+        "insert",
         *fields.METHODS,
         *made_dicts.METHODS,
+        *searches.METHODS,
         *characters.METHODS,
         *characters.CASES,
         *array_calls.METHODS,

@@ -30,7 +30,9 @@ from ufuse.frame_hook.nests import (
     made_dicts,
     made_rows,
     object_lists,
+    places_of_lists,
     ragged,
+    searches,
     seeding,
     shuffles,
     tables,
@@ -97,7 +99,9 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         if grown is not owner and owner.holder in reader.numbers:
             raise NotNativeError("it reads a list of tuples or lists, and appends to it")
         owner = grown
-    if isinstance(owner, Listed | MadeList | MadeRows) and name in ("append", "pop"):
+    if name in searches.METHODS and searches.is_searched(owner):
+        return Method(owner, name)
+    if isinstance(owner, Listed | MadeList | MadeRows) and name in ("append", "pop", "insert"):
         return Method(owner, name)
     if isinstance(owner, Listed | MadeDeque) and name in made_deques.METHODS:
         return Method(owner, name)
@@ -157,6 +161,12 @@ def call(
             return
         if isinstance(owner, GivenRows) and not keywords:
             reader.stack.append(ragged.called_method(reader, owner, name, arguments))
+            return
+        if name in searches.METHODS and searches.is_searched(owner):
+            searches.called_method(reader, owner, name, arguments, keywords)
+            return
+        if isinstance(owner, places_of_lists.MADE) and places_of_lists.is_method(name, arguments):
+            places_of_lists.called_method(reader, owner, name, arguments, keywords)
             return
         if isinstance(owner, LISTS) and not keywords:
             reader.stack.append(lists.called_method(reader, owner, name, arguments))
@@ -284,6 +294,8 @@ def _is_idiom(
     """Push what a function gives that calls another for each item; whether it is one."""
     if function in heaps.CALLS and not keywords:
         heaps.enter(reader, function, arguments)
+    elif function in places_of_lists.CALLS and not keywords:
+        places_of_lists.enter(reader, function, arguments)
     elif function in idioms.OF_TEXTS:
         reader.stack.append(function(reader, *arguments))
     elif function is np.vectorize and len(arguments) == 1:

@@ -154,7 +154,7 @@ def consume(
         complexes.scalar(reader.out, one)  # others are an error even with nothing to add
     if consumer.begins_list:
         starts = [made_rows.begin(reader, ())]
-    _enter(reader, generated, consumer, reader.next, *starts)
+    enter(reader, generated, consumer, reader.next, *starts)
 
 
 def consume_in_test(reader: Reader, header: Instruction) -> None:
@@ -174,10 +174,10 @@ def consume_in_test(reader: Reader, header: Instruction) -> None:
     stops_at_true = "IF_TRUE" in jump.opname
     ways = (ended, found) if stops_at_true else (found, ended)
     consumer = replace(CONSUMERS[any if stops_at_true else all], ways=ways)
-    _enter(reader, generated, consumer, header.position)
+    enter(reader, generated, consumer, header.position)
 
 
-def _enter(
+def enter(
     reader: Reader, generated: Generated, consumer: Consumer, back: int, start: Item | None = None
 ) -> None:
     """Read on in a generator; `back` is where its caller is when it ends."""
@@ -211,7 +211,7 @@ def end(reader: Reader) -> None:
     """The generator has ended."""
     result = _consumer(reader.frame.function).end(reader)
     if result is not None:
-        _give(reader, result)
+        give(reader, result)
 
 
 def _consumer(function: Function) -> Consumer:
@@ -221,7 +221,7 @@ def _consumer(function: Function) -> Consumer:
     return consumer
 
 
-def _give(reader: Reader, result: Item) -> None:
+def give(reader: Reader, result: Item) -> None:
     """End the call that goes over a generator, and the block."""
     ways = _consumer(reader.frame.function).ways
     caller = calls.go_back(reader)
@@ -260,15 +260,21 @@ def _kind(reader: Reader) -> Kind:
     return reader.slots[_variable(reader, RESULT)]
 
 
-def _result(reader: Reader) -> Item:
+def result_so_far(reader: Reader) -> Item:
+    """What a call that goes over a generator has by now."""
     result = _get(reader, RESULT)
     assert result is not None
     return result
 
 
+def set_result(reader: Reader, item: Item) -> None:
+    """Set what it has by now."""
+    _set(reader, RESULT, item)
+
+
 def _begin_compensation(reader: Reader) -> None:
     """From here on `sum` adds floats in C, if it does."""
-    if COMPENSATES and _is_plain_float(_result(reader)):
+    if COMPENSATES and _is_plain_float(result_so_far(reader)):
         _set(reader, LOST, Number(FLOAT, reader.out.constant(F64, 0.0)))
 
 
@@ -276,7 +282,7 @@ def _folding(operator: str, start: Item, *, compensates: bool = False) -> Consum
     """`sum` or `math.prod`: the operator between what there is so far and each item."""
 
     def take_item(reader: Reader, item: Item) -> None:
-        total = _result(reader)
+        total = result_so_far(reader)
         if compensates and _is_plain_float(total):
             assert isinstance(total, Number)
             _add_compensated(reader, total, item)
@@ -287,7 +293,7 @@ def _folding(operator: str, start: Item, *, compensates: bool = False) -> Consum
         reader.frame.function.sums.add(_kind(reader))
 
     def end_call(reader: Reader) -> Item | None:
-        total, sums = _result(reader), reader.frame.function.sums
+        total, sums = result_so_far(reader), reader.frame.function.sums
         if reader.tries.doubts_nothing and sums and _kind(reader) not in sums:
             reader.go_to_doubt()
             return None
@@ -362,7 +368,7 @@ def _testing(stops_at: bool) -> Consumer:
         known = known_truth(item)
         if known is not None:
             if known is stops_at:
-                _give(reader, Known(stops_at))
+                give(reader, Known(stops_at))
             return
         out, frame = reader.out, reader.frame
         truth: Value = conversions.truth(out, item)
@@ -370,7 +376,7 @@ def _testing(stops_at: bool) -> Consumer:
         ways = (stops, goes_on) if stops_at else (goes_on, stops)
         out.end("branch", *ways, condition=truth)
         out.begin(stops)
-        _give(reader, Known(stops_at))
+        give(reader, Known(stops_at))
         reader.frame = frame
         out.begin(goes_on)
 
@@ -398,7 +404,7 @@ def _choosing(function: Any) -> Consumer:
 
 
 def _append(reader: Reader, item: Item) -> None:
-    result = _result(reader)
+    result = result_so_far(reader)
     assert isinstance(result, Listed | MadeList | MadeRows)
     made_rows.append(reader, result, item)
 
@@ -408,7 +414,7 @@ def into_array(kind: np.dtype) -> Consumer:
     """`np.fromiter(items, kind, count)`: the number of items, or -1, lies in a variable."""
 
     def end_call(reader: Reader) -> Item | None:
-        out, result, caller = reader.out, _result(reader), reader.frame.caller
+        out, result, caller = reader.out, result_so_far(reader), reader.frame.caller
         if not isinstance(result, MadeList):
             raise NotNativeError("np.fromiter of nothing")
         assert caller is not None
@@ -443,11 +449,11 @@ def from_iter(reader: Reader, arguments: list[Item], keywords: Mapping[str, Item
     variable = _count_variable(reader.frame.function, reader.next)
     reader.out.set(variable, conversions.as_i64(reader.out, count))
     consumer = into_array(making.dtype_of(given["dtype"], np.dtype(float)))
-    _enter(reader, generated, consumer, reader.next, made_rows.begin(reader, ()))
+    enter(reader, generated, consumer, reader.next, made_rows.begin(reader, ()))
 
 
 CONSUMERS: dict[Any, Consumer] = {
     sum: _folding("+", Known(0), compensates=COMPENSATES), math.prod: _folding("*", Known(1)),
     any: _testing(True), all: _testing(False), min: _choosing(min), max: _choosing(max),
-    list: Consumer(_append, _result, begins_list=True),
+    list: Consumer(_append, result_so_far, begins_list=True),
 }  # fmt: skip

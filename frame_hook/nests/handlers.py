@@ -31,6 +31,7 @@ from ufuse.frame_hook.nests import (
     object_lists,
     ragged,
     reductions,
+    searches,
     tables,
     tuples,
 )
@@ -643,6 +644,9 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
         return
     if isinstance(container, Entries):
         reader.stack.append(Known(fields.contains(container, item) is not bool(is_inverted)))
+        return
+    if searches.is_searched(container):
+        searches.contains(reader, container, item, is_inverted=bool(is_inverted))
         return
     if not isinstance(container, Items):
         raise NotNativeError("it looks for an item in what is no tuple")

@@ -36,6 +36,7 @@ from ufuse.frame_hook.nests import (
     keyed,
     made_dicts,
     made_lists,
+    places_of_lists,
     recursion,
     views,
 )
@@ -86,7 +87,7 @@ CALLS_BETWEEN = 32  # at most, for each compiled one
 FEWEST_CALLS = 8  # until it is known how long they take, about
 ITEM = 5e-8  # seconds that an item takes in plain Python, at least
 MAKERS = frozenset(("dict", "set", "defaultdict", "deque", "Counter"))
-GROWING = frozenset(("append",)) | heaps.NAMES
+CHANGING = frozenset(("append", "pop")) | heaps.NAMES | places_of_lists.NAMES
 DISPLAYS = frozenset(("BUILD_MAP", "BUILD_SET", "BUILD_CONST_KEY_MAP"))
 LOOPS = frozenset(
     ("FOR_ITER", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_FALSE")
@@ -149,7 +150,8 @@ def is_needed(function: types.FunctionType) -> bool:
     inside = {one.co_name for one in code.co_consts if isinstance(one, types.CodeType)}
     opnames = {one.opname for one in instructions.instructions(code)}
     makes_lists = "LIST_APPEND" in opnames or (
-        "BUILD_LIST" in opnames and not GROWING.isdisjoint(code.co_names)
+        ("BUILD_LIST" in opnames or "list" in code.co_names)
+        and not CHANGING.isdisjoint(code.co_names)
     )
     has_dicts = not DISPLAYS.isdisjoint(opnames) or bool(MAKERS.intersection(code.co_names))
     # Without loops they have known keys.
