@@ -182,4 +182,6 @@ def test_laws(right: str, wrong: str) -> None:
 def test_slots_are_looked_at(given: tuple[Any, ...]) -> None:
     """A dict leads to something, a set does not, a frozenset stays what it is, and temporaries fit."""
     with pytest.raises(ValueError, match="no dict or set of a nest"):
-        _tiles.Nest(1, None, (("keys", *given, -1, -1, False), ("range",)), (("l", 1), ("i", 1), ("l", 1)))
+        _tiles.Nest(
+            1, None, (("keys", *given, -1, -1, False), ("range",)), (("l", 1), ("i", 1), ("l", 1))
+        )
