@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from ufuse.frame_hook.nests import arithmetic, conversions, either, generators, keeping
 from ufuse.frame_hook.nests.frames import Function
@@ -28,15 +28,14 @@ from ufuse.graph.nest import I1, I64, Value
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-LISTS = Numbers, Row, RaggedRow, MadeList, Listed
 METHODS = frozenset(("index", "count"))
 
 
-def is_searched(item: Item) -> bool:
+def is_searched(item: Item) -> TypeGuard[Numbers | Row | RaggedRow | MadeList | Listed]:
     """Whether it is a list of numbers, whose items are compared in turn."""
     if isinstance(item, RaggedRow):
         return not item.of.has_tuples and not item.of.has_sets
-    return isinstance(item, LISTS)
+    return isinstance(item, Numbers | Row | MadeList | Listed)
 
 
 def contains(reader: Reader, container: Item, item: Item, *, is_inverted: bool) -> None:

@@ -453,6 +453,8 @@ class Method:
         | Numbers
         | OtherList
         | GivenRows
+        | Row
+        | RaggedRow
         | Entries
         | Character
         | Listed
