@@ -579,10 +579,12 @@ def _followed(frame: Frame, position: int) -> int:
     """Where a way goes on from a position that tests a variable of the frame which is known."""
     table = instructions.by_position(frame.code)
     load = table[position]
+    while load.opname == "NOT_TAKEN":
+        load = table[load.position + load.size]
     if load.opname not in ("LOAD_FAST", "LOAD_FAST_BORROW"):
         return position
     test = table[load.position + load.size]
-    while test.opname in ("TO_BOOL", "NOT_TAKEN", "CACHE"):
+    while test.opname in ("TO_BOOL", "CACHE"):
         test = table[test.position + test.size]
     known = frame.locals[load.arg or 0]
     if test.opname not in TESTS or not isinstance(known, Constant) or type(known.value) is not bool:
