@@ -235,6 +235,20 @@ def give(reader: Reader, result: Item) -> None:
     reader.jump(ways[truth])
 
 
+def give_where(
+    reader: Reader, condition: Value, result: Item | None = None, *, is_true: bool = True
+) -> None:
+    """End the call with a result, or what there is by now, where a condition is true, or false; read on where not."""
+    out, frame = reader.out, reader.frame
+    stops, goes_on = reader.new_label(), reader.new_label()
+    ways = (stops, goes_on) if is_true else (goes_on, stops)
+    out.end("branch", *ways, condition=condition)
+    out.begin(stops)
+    give(reader, result or result_so_far(reader))
+    reader.frame = frame
+    out.begin(goes_on)
+
+
 # Consumers --------------------------------------------------------------------------------------------------------
 
 
@@ -370,15 +384,7 @@ def _testing(stops_at: bool) -> Consumer:
             if known is stops_at:
                 give(reader, Known(stops_at))
             return
-        out, frame = reader.out, reader.frame
-        truth: Value = conversions.truth(out, item)
-        stops, goes_on = reader.new_label(), reader.new_label()
-        ways = (stops, goes_on) if stops_at else (goes_on, stops)
-        out.end("branch", *ways, condition=truth)
-        out.begin(stops)
-        give(reader, Known(stops_at))
-        reader.frame = frame
-        out.begin(goes_on)
+        give_where(reader, conversions.truth(reader.out, item), Known(stops_at), is_true=stops_at)
 
     return Consumer(take_item, lambda _: Known(not stops_at))
 

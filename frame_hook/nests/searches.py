@@ -69,29 +69,18 @@ def _variable(function: Function, position: int) -> str:
     return f"{function.prefix}.sought@{position}"
 
 
-def _is_it(reader: Reader, kind: Kind, item: Item) -> Number:
+def _is_it(reader: Reader, kind: Kind, item: Item) -> Value:
     """Whether an item is what is sought."""
     caller = reader.frame.caller
     assert caller is not None
     sought = keeping.kept(reader, _variable(caller.function, caller.position), kind)
-    return arithmetic.compare_truth(reader.out, "eq", item, sought)
-
-
-def _leave_with(reader: Reader, found: Number, result: Item | None = None) -> None:
-    """Give a result, or what there is by now, where the item was found; read on where it was not."""
-    out, frame = reader.out, reader.frame
-    stops, goes_on = reader.new_label(), reader.new_label()
-    out.end("branch", stops, goes_on, condition=found.value)
-    out.begin(stops)
-    generators.give(reader, result or generators.result_so_far(reader))
-    reader.frame = frame
-    out.begin(goes_on)
+    return arithmetic.compare_truth(reader.out, "eq", item, sought).value
 
 
 @functools.cache
 def _has(kind: Kind, *, is_inverted: bool) -> Consumer:
     def take(reader: Reader, item: Item) -> None:
-        _leave_with(reader, _is_it(reader, kind, item), Known(not is_inverted))
+        generators.give_where(reader, _is_it(reader, kind, item), Known(not is_inverted))
 
     return Consumer(take, lambda _: Known(is_inverted))
 
@@ -99,7 +88,7 @@ def _has(kind: Kind, *, is_inverted: bool) -> Consumer:
 @functools.cache
 def _index(kind: Kind) -> Consumer:
     def take(reader: Reader, item: Item) -> None:
-        _leave_with(reader, _is_it(reader, kind, item))
+        generators.give_where(reader, _is_it(reader, kind, item))
         _add(reader, reader.out.constant(I64, 1))
 
     def end(reader: Reader) -> None:
@@ -112,7 +101,7 @@ def _index(kind: Kind) -> Consumer:
 def _count(kind: Kind) -> Consumer:
     def take(reader: Reader, item: Item) -> None:
         out = reader.out
-        found = _is_it(reader, kind, item).value
+        found = _is_it(reader, kind, item)
         one = out.op("select", I64, found, out.constant(I64, 1), out.constant(I64, 0))
         _add(reader, one)
 
