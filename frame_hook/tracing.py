@@ -28,6 +28,7 @@ from ufuse.frame_hook.entries.endings import (
     Visited,
     chosen,
     dropped,
+    empty_cells,
     end_after,
     end_at,
     filled,
@@ -231,6 +232,7 @@ class Tracer:
                 record.kept_loops.add(loop.position)
                 continue
             finally:
+                empty_cells(interpreter)
                 self._journal.stats.instructions += interpreter.total
                 record.arrives.update(
                     (header, kinds_of(symbols)) for header, symbols in interpreter.arrived.items()

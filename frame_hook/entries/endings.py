@@ -139,6 +139,12 @@ def forget_frames(error: BaseException | None, handled: BaseException | None) ->
         error = error.__context__
 
 
+def empty_cells(interpreter: Interpreter) -> None:
+    """Drop what cells of a trace hold: a function and the cell that it is in are a cycle, and keep the user's objects."""
+    for cell in interpreter.cells:
+        cell.content = None
+
+
 def watched(trace: Trace, state: tuple[Any, ...]) -> dict[int, str]:
     """The registers of the state whose values cannot die unnoticed, with their names."""
     return {

@@ -31,6 +31,7 @@ from ufuse.frame_hook.interpreter.pace import SAMPLED_TURNS, Asked, Work, items_
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
     AnyArray,
+    Cell,
     Constant,
     Generator,
     Instance,
@@ -111,6 +112,7 @@ class Interpreter:
         self._attribute = attribute
         self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
         self.generators: list[Generator] = []  # that have begun
+        self.cells: list[Cell] = []  # that the trace has made
         self.given: list[tuple[Symbol, ...]] = []  # to C functions that are being called
         self.stop_at = stop_at
         self.kept_loops = kept_loops

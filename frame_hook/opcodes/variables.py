@@ -160,7 +160,8 @@ def delete_fast(interpreter: Interpreter, slot: int) -> None:
 
 @handles("MAKE_CELL", "--")
 def make_cell(interpreter: Interpreter, slot: int) -> None:
-    interpreter.frame.locals[slot] = Cell(_local(interpreter, slot))
+    cell = interpreter.frame.locals[slot] = Cell(_local(interpreter, slot))
+    interpreter.cells.append(cell)
 
 
 def _cell_of(interpreter: Interpreter, slot: int) -> Cell:

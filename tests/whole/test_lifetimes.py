@@ -74,9 +74,23 @@ def raising(x: Any) -> Any:
         return y
 
 
+def rebinding(x: Any) -> Any:
+    """The function is in a cell that it has itself; what its other cell had at first is not."""
+
+    def inner() -> Any:
+        nonlocal x
+        x = 0
+        return inner
+
+    y = x * 2
+    silent()
+    inner()
+    return y
+
+
 @pytest.mark.parametrize("backend", ["numpy", "reference"])
 @pytest.mark.parametrize(
-    "function", [chain, broken, in_place, containers, branching, looping, raising]
+    "function", [chain, broken, in_place, containers, branching, looping, raising, rebinding]
 )
 def test_arrays_die_when_plain_ones_do(function: Callable[..., Any], backend: str) -> None:
     """Arguments, results and what lies between are released by reference counts alone."""
