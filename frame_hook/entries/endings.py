@@ -140,7 +140,7 @@ def forget_frames(error: BaseException | None, handled: BaseException | None) ->
 
 
 def empty_cells(interpreter: Interpreter) -> None:
-    """Drop what cells of a trace hold: a function and the cell that it is in are a cycle, and keep the user's objects."""
+    """Drop what cells of a trace hold: a function and the cell that it is in are a cycle, which keeps objects alive."""
     for cell in interpreter.cells:
         cell.content = None
 

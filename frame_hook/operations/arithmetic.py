@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 import types
@@ -84,9 +85,9 @@ BINARY: dict[str, tuple[str, np.ufunc | None, Callable[..., Any] | None]] = {
     "<<":  ("lshift",       np.left_shift,   None),
     ">>":  ("rshift",       np.right_shift,  None),
 }
-# Product of the weights of two size expressions; past it, as where one is deep, both are guarded to be constant, or
-# loops would grow them.
-HEAVIEST = 2500
+# Product and sum of the weights of two size expressions; past these, as where one is deep, both are guarded to be
+# constant, or loops would grow them.
+HEAVIEST, LONGEST = 2500, 64
 ONE_DIGIT = 2**sys.int_info.bits_per_digit  # the least int of two digits inside CPython
 SUBCLASSED = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)
 UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "abs": np.absolute}
@@ -375,8 +376,10 @@ def _on_numbers(
             )
             if name == "mod" and plain and _is_remainder_of_itself(trace, a, b):
                 return left
+            weights = size.weight(a), size.weight(b)
             if (
-                size.weight(a) * size.weight(b) > HEAVIEST
+                math.prod(weights) > HEAVIEST
+                or sum(weights) > LONGEST
                 or size.depth(found := on_sizes(a, b)) > DEEPEST
             ):
                 found = on_sizes(trace.sizes.fixed(a), trace.sizes.fixed(b))

@@ -69,6 +69,7 @@ free_position(Position *position)
     Py_XDECREF(position->resume_code);
     Py_XDECREF(position->resume_function);
     PyMem_Free(position->turns);
+    PyMem_Free(position->arrivals);
     PyMem_Free(position);
 }
 
@@ -336,7 +337,9 @@ cache_reconsider(CodeCache *cache, Py_ssize_t position)
     if (at != NULL) {
         at->given_up = false;
         PyMem_Free(at->turns);
+        PyMem_Free(at->arrivals);
         at->turns = NULL;
+        at->arrivals = NULL;
     }
 }
 

@@ -24,6 +24,7 @@ typedef struct {
     int unlooked;              /* so many more frames pass without a look at it */
     Py_ssize_t leave_at;       /* of a header: where frames go on without turns left; 0: here */
     struct Turns *turns;       /* owned, or NULL: how turns of the loop around it are timed */
+    struct Arrivals *arrivals; /* owned, or NULL: of its native code, and without */
     PyObject *resume_code;     /* owned, or NULL until it is needed */
     PyObject *resume_function; /* owned; for the globals of the function it was last needed for */
 } Position;

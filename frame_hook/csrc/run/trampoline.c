@@ -4,6 +4,7 @@
 #include "python/frames.h"
 #include "python/ranges.h"
 #include "python/recursion.h"
+#include "run/arrivals.h"
 #include "run/plain_time.h"
 #include "run/region.h"
 #include "run/session.h"
@@ -265,7 +266,8 @@ static bool
 nothing_begins_now(CodeCache *cache, Py_ssize_t position)
 {
     if (!cache_is_empty(cache, position)) {
-        return cache_has_loop(cache, position) && loops_run_plainly();
+        return cache_has_loop(cache, position) &&
+               (loops_run_plainly() || arrival_passes(cache, position));
     }
     Position *at = position < cache->n_positions ? cache->positions[position] : NULL;
     if (at != NULL && at->unlooked > 0) {

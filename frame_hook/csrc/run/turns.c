@@ -1,5 +1,6 @@
 #include "run/turns.h"
 
+#include "run/arrivals.h"
 #include "run/plain_time.h"
 #include "run/session.h"
 
@@ -177,8 +178,11 @@ turn_is_plain(CodeCache *cache, Py_ssize_t position, long long activation)
     if (position == 0) {
         return false;
     }
-    if (cache_is_empty(cache, position) || cache_has_loop(cache, position)) {
+    if (cache_is_empty(cache, position)) {
         return is_plain_within(cache, activation);
+    }
+    if (cache_has_loop(cache, position)) {
+        return is_plain_within(cache, activation) || arrival_is_plain(cache, position, activation);
     }
     Turns *turns = turns_of(cache, position);
     if (turns == NULL) {

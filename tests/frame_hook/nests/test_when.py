@@ -504,3 +504,62 @@ def test_a_loop_whose_copies_cost_too_much_says_so_and_is_tried_again(costly) ->
     session.larger(cache)  # as C tells it, when calls are larger or time has passed
     assert cache.given_up(header) == (not costly)
     assert (header in record.given_up) == (not costly)
+
+
+def short_searches(values, wanted):
+    """The outer loop has no native code, and each search needs a few items of a list that is read as a whole."""
+    found = []
+    for one in wanted:
+        low, high = 0, len(values)
+        while low < high:
+            middle = (low + high) // 2
+            if values[middle] < one:
+                low = middle + 1
+            else:
+                high = middle
+        found.append(hex(low))
+    return found
+
+
+def chain_lengths(most):
+    """Each turn of the outer loop looks for a few keys, and puts one more into the dict."""
+    lengths, names = {1: 1}, []
+    for first in range(2, most):
+        steps, number = 0, first
+        while number not in lengths:
+            number = number // 2 if number % 2 == 0 else 3 * number + 1
+            steps += 1
+        lengths[first] = steps + lengths[number]
+        names.append(hex(first))
+    return names
+
+
+def long_sums(values, times):
+    """Each turn of the outer loop is worth reading the list."""
+    texts = []
+    for first in range(times):
+        total = 0
+        for k in range(first % 7, len(values)):
+            total += values[k] * first
+        texts.append(hex(total))
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "turns", "pays"),
+    [
+        (short_searches, (list(range(100_000)), range(0, 90_000, 30)), 17 * 3_000, False),
+        (chain_lengths, (12_000,), 70_000, False),
+        (long_sums, (list(range(5_000)), 60), 4_997 * 60, True),
+    ],
+)
+def test_what_arriving_at_a_loop_costs_is_weighed(function, given, turns, pays) -> None:
+    """A frame whose outer loop is plain comes to the inner one often: reading a container each time may cost more."""
+    compiled = ufuse.compile(function)
+    for _ in range(4):
+        assert compiled(*given) == function(*given)
+    inner = max(compiled.loops, key=lambda loop: loop.line)
+    if pays:
+        assert inner.turns > 2 * turns, inner
+    else:
+        assert inner.turns < turns / 5, inner

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
+import numpy as np
 import pytest
 
+import ufuse
+from ufuse.frame_hook.operations.arithmetic import LONGEST
 from ufuse.frame_hook.trace.guards import DEEPEST, GuardProgram, postfix
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import Sizes
-from ufuse.graph.size import Size, depth, divide, symbol
+from ufuse.graph import size
+from ufuse.graph.size import Size, depth, divide, symbol, weight
 
 LEAVES = {name: ("int", at) for at, name in enumerate("nmk")}
 
@@ -73,3 +78,24 @@ def test_a_number_that_is_too_deep_breaks() -> None:
     assert len(postfix(left, LEAVES)) == 4 * DEEPEST + 1
     with pytest.raises(GraphBreak, match="in many steps"):
         postfix(right, LEAVES)
+
+
+def test_a_number_that_a_loop_computes_from_itself_stays_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On the left of a division only the length grows: each turn of an unrolled loop took longer than the last."""
+    namespace: dict[str, Any] = {}
+    lines = ["k = n", *["k = (k * 7 + n) % 10007"] * 200, "return x * k"]
+    exec("def mixed(x, n):\n    " + "\n    ".join(lines), namespace)
+    mixed = namespace["mixed"]
+    weights = []
+
+    def noted(value: Size) -> int:
+        weights.append(weight(value))
+        return weights[-1]
+
+    monkeypatch.setattr(size, "weight", noted)
+    compiled = ufuse.compile(mixed, dynamic=True)
+    for n in (3, 3, 4, 5):
+        assert np.array_equal(compiled(np.ones(3), n), mixed(np.ones(3), n))
+    assert 8 < max(weights) <= LONGEST + 2

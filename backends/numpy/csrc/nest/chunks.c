@@ -487,6 +487,7 @@ run_call(Call *call)
     }
     status_put_back(call->done > 0 ? cleared : before);
     saved_drop(&call->saved);
+    keys_end_call(nest);
     own_memory_drop(nest, KEPT_BYTES);
     learn_call(nest, call);
 }
@@ -506,7 +507,7 @@ call_outputs(Nest *nest, const Known *known, unsigned mask, const Generator *gen
     if (!objects_read_cells(nest, objects, given) ||
         ((nest->lists > 0 || nest->iterators > 1) && !objects_read_lists(nest, objects, given)) ||
         turns_left(nest, given) < 1 || !objects_read_arrays(nest, objects, words) ||
-        !lists_begin(nest, objects, turns_expected(nest, given))) {
+        !lists_begin(nest, objects, turns_usual(nest, given))) {
         return false;
     }
     for (int i = 0; i < nest->generators; i++) {

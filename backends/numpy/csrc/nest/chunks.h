@@ -66,6 +66,7 @@ range_agrees(const Nest *nest, const Register *reached, const Register *cells, i
 
 /* saving.c */
 int64_t turns_expected(const Nest *nest, const Register *cells);
+int64_t turns_usual(const Nest *nest, const Register *cells);
 void save_written(Call *call, int64_t turns);
 bool save_noted(Call *call);
 int64_t save_chunk(Call *call, int64_t turns, double *saving);

@@ -112,9 +112,9 @@ members_into(const NestSlot *slot, PyObject *object, int64_t *keys)
     return done;
 }
 
-/* Read a dict or set into its temporaries. False: it has other keys or values; or no memory. */
+/* Read keys and what they lead to. False: it has other keys or values; or no memory. */
 static bool
-read_entries(const Nest *nest, const NestSlot *slot, PyObject *object)
+read_columns(const Nest *nest, const NestSlot *slot, PyObject *object)
 {
     NestMemory *keys = &nest->memory[slot->memory], *index = &nest->memory[slot->index];
     int64_t count = entries_of(slot, object);
@@ -154,6 +154,18 @@ read_entries(const Nest *nest, const NestSlot *slot, PyObject *object)
         number_store(type, values->data + (i + 1) * size, given);
     }
     return true;
+}
+
+/* Read a dict or set into its temporaries. False: it has other keys or values; or no memory. Where
+ * calls before have made an index, it is made now: within a turn, that would be taken for the
+ * turn's time. */
+static bool
+read_entries(const Nest *nest, const NestSlot *slot, PyObject *object)
+{
+    const NestMemory *keys = &nest->memory[slot->memory];
+    return read_columns(nest, slot, object) &&
+           (!slot->asked ||
+            index_renew((const int64_t *)keys->data, keys->length[0], &nest->memory[slot->index]));
 }
 
 /* Whether some dict or set that changes is known by two names. Rows were not read yet. */
@@ -201,6 +213,18 @@ keys_begin_call(Nest *nest, PyObject *const *objects, int64_t left)
         }
     }
     return true;
+}
+
+/* Remember of which dicts and sets a call has made an index. */
+void
+keys_end_call(Nest *nest)
+{
+    for (int i = 0; nest->keyed > 0 && i < nest->slots; i++) {
+        NestSlot *slot = &nest->slot[i];
+        if (slot->kind == SLOT_KEYS) {
+            slot->asked = slot->asked || nest->memory[slot->index].length[BITS] > 0;
+        }
+    }
 }
 
 /* Have all that changes be as it is in the program's dicts and sets, before machine code runs. */

@@ -36,7 +36,7 @@ place_of(const int64_t *keys, const NestMemory *index, int64_t key)
 }
 
 /* Have an index be of the first keys, with room for one more. False: there is no memory. */
-static bool
+bool
 index_renew(const int64_t *keys, int64_t count, NestMemory *index)
 {
     int64_t bits = index->length[BITS] < FEWEST_BITS || index->length[INDEXED] > count

@@ -27,6 +27,7 @@ item_of(PyObject *list, int64_t place)
     return known ? Py_NewRef(PySequence_Fast_GET_ITEM(list, place)) : NULL;
 }
 
+bool index_renew(const int64_t *keys, int64_t count, NestMemory *index);
 bool keys_hold(const Nest *nest, int64_t temporary, SlotKind kind, int64_t least);
 
 #endif

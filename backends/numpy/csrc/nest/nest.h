@@ -109,6 +109,7 @@ typedef struct {
     bool pairs;       /* of these: keys are tuples of two ints */
     int places;       /* of these: a temporary, of which items of `origin` keys are; -1: of none */
     bool entered;     /* of these: the nest changes them */
+    bool asked;       /* of these: calls have looked for keys */
     Py_ssize_t width; /* of such a list of plain tuples: how many items each has, else 0 */
     PyObject *lacked; /* of such a list: a tuple of names of attributes that no item has itself */
     PyObject
@@ -482,6 +483,7 @@ PyObject *keys_given(const Nest *nest, const NestSlot *slot, PyObject *const *ob
 /* given_keys.c */
 int64_t keys_held(const Nest *nest);
 bool keys_begin_call(Nest *nest, PyObject *const *objects, int64_t left);
+void keys_end_call(Nest *nest);
 void keys_undo(const Nest *nest, PyObject *const *objects);
 PyObject *keys_made(const Nest *nest, PyObject *const *objects);
 bool keys_put(const Nest *nest, PyObject *const *objects, PyObject *made);

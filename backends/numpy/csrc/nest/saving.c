@@ -9,14 +9,28 @@ static const double LATE = 4;
 /* Of rows that a chunk saves: a part of a core's own cache. */
 static const double CACHED_BYTES = 512 << 10;
 
-/* How many turns the iterators have left, as far as they are likely to be done: a loop may be left
+/* How many turns the iterators have left, or `times` the turns after which a loop is usually left
  * before. */
+static int64_t
+turns_until(const Nest *nest, const Register *cells, double times)
+{
+    int64_t left = turns_left(nest, cells);
+    double turns = times * (nest->usual_turns + 1);
+    return nest->usual_turns > 0 && turns < (double)left ? (int64_t)turns : left;
+}
+
+/* How many turns are left, as far as they may be done. */
 int64_t
 turns_expected(const Nest *nest, const Register *cells)
 {
-    int64_t left = turns_left(nest, cells);
-    double turns = LATE * (nest->usual_turns + 1);
-    return nest->usual_turns > 0 && turns < (double)left ? (int64_t)turns : left;
+    return turns_until(nest, cells, LATE);
+}
+
+/* How many turns are left, as far as most calls do them. */
+int64_t
+turns_usual(const Nest *nest, const Register *cells)
+{
+    return turns_until(nest, cells, 1);
 }
 
 /* Note what of an array a chunk of so many turns saves. */

@@ -1,0 +1,191 @@
+#include "run/arrivals.h"
+
+#include "run/plain_time.h"
+#include "run/session.h"
+
+/* In nanoseconds: a block takes as long at least; what a frame loses that passes a header. */
+enum { BLOCK_NS = 30000, PASS_NS = 40 };
+
+/* Plain Python is faster where it takes less than this part of what native code does. */
+static const double LESS = 0.9;
+
+/* So often in a row it has to be faster before the loop is left to it for a while, that many times
+ * what finding out took; so often, and for so long, before that is for good. */
+enum { OFTEN_LOST = 3, LEFT_FOR = 8, ALWAYS_LOST = 8, ALWAYS_NS = 20000000 };
+
+/* After a block in which native code was the faster one, arrivals until the next begins: as many as
+ * there were, within these. */
+enum { FEWEST_AT_REST = 64, MOST_AT_REST = 1 << 16 };
+
+/* Blocks in a row that something else made slow: then they count all the same. */
+enum { MOST_DISTURBED = 64 };
+
+/* How many turns the native code at a position has run. */
+static long long
+native_turns(const Position *at)
+{
+    long long turns = 0;
+    for (Py_ssize_t i = 0; i < at->count; i++) {
+        turns += entry_turns(at->entries[i]);
+    }
+    return turns;
+}
+
+static void
+begin_block(Arrivals *arrivals, const Position *at, Way way, int64_t now)
+{
+    ufuse_disturbances.trials += way == WAY_PLAIN;
+    arrivals->way = way;
+    arrivals->timed = true;
+    arrivals->began = now;
+    arrivals->before = ufuse_disturbances;
+    arrivals->turns = native_turns(at);
+    arrivals->passed = 0;
+    arrivals->until = now + BLOCK_NS;
+    arrivals->unlooked = 0;
+}
+
+/* How long a block took that ends now, without what sessions took of it. */
+static int64_t
+block_ns(const Arrivals *arrivals, int64_t now)
+{
+    return now - arrivals->began - (ufuse_disturbances.session_ns - arrivals->before.session_ns);
+}
+
+/* Whether a block that ends now tells nothing. */
+static bool
+is_disturbed(Arrivals *arrivals)
+{
+    const Disturbances *before = &arrivals->before;
+    bool disturbed = ufuse_disturbances.trials != before->trials ||
+                     ufuse_disturbances.captures != before->captures;
+    arrivals->disturbed = disturbed ? arrivals->disturbed + 1 : 0;
+    return disturbed && arrivals->disturbed <= MOST_DISTURBED;
+}
+
+/* Leave turns to native code until as many arrivals have come as there were. */
+static void
+rest_natively(Arrivals *arrivals)
+{
+    long long rest = arrivals->arrivals;
+    arrivals->rest = rest < FEWEST_AT_REST ? FEWEST_AT_REST
+                     : rest > MOST_AT_REST ? MOST_AT_REST
+                                           : rest;
+    arrivals->lost = 0;
+    arrivals->way = WAY_COMPILED;
+    arrivals->timed = false;
+}
+
+/* Leave the loop to plain Python: the session is told. May run Python code and change the cache. */
+static void
+give_back(CodeCache *cache, Py_ssize_t position, double native_each, double plain_each)
+{
+    Trial decided = {.decided = true, .way = WAY_PLAIN};
+    decided.samples[WAY_COMPILED] = (Samples){.ns = {(int64_t)native_each}, .count = 1};
+    decided.samples[WAY_PLAIN] = (Samples){.ns = {(int64_t)plain_each}, .count = 1};
+    cache_give_back(cache);
+    PyObject *positions = Py_BuildValue("[n]", position);
+    if (positions == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    tell_decision(cache, positions, &decided);
+    Py_DECREF(positions);
+}
+
+/* A block of plain turns ends: whether the loop goes on in plain Python. */
+static bool
+end_plain_block(CodeCache *cache, Py_ssize_t position, Arrivals *arrivals, int64_t now)
+{
+    arrivals->timed = false;
+    if (is_disturbed(arrivals)) {
+        return false;
+    }
+    double each = (double)(block_ns(arrivals, now) - PASS_NS * arrivals->passed) /
+                  (double)(arrivals->passed + 1);
+    if (each >= LESS * arrivals->native_each) {
+        rest_natively(arrivals);
+        return false;
+    }
+    if (arrivals->lost == 0) {
+        arrivals->lost_since = arrivals->began;
+    }
+    arrivals->lost++;
+    if (arrivals->lost < OFTEN_LOST) {
+        return false;
+    }
+    int64_t lost_for = now - arrivals->lost_since;
+    if (arrivals->lost >= ALWAYS_LOST && lost_for >= ALWAYS_NS) {
+        rest_natively(arrivals);
+        give_back(cache, position, arrivals->native_each, each);
+        return true;
+    }
+    arrivals->until = now + LEFT_FOR * arrivals->native_ns;
+    return true;
+}
+
+/* A block of native turns may end. Whether a block of plain ones begins. */
+static bool
+end_native_block(Arrivals *arrivals, const Position *at, int64_t now)
+{
+    arrivals->passed++;
+    int64_t ns = block_ns(arrivals, now);
+    if (ns < BLOCK_NS) {
+        return false;
+    }
+    long long turns = native_turns(at) - arrivals->turns;
+    if (turns == 0 || is_disturbed(arrivals)) {
+        begin_block(arrivals, at, WAY_COMPILED, now);
+        return false;
+    }
+    /* A plain run may be at the header once more than it has turns. */
+    arrivals->native_each = (double)ns / (double)(turns + arrivals->passed);
+    arrivals->native_ns = ns;
+    begin_block(arrivals, at, WAY_PLAIN, now);
+    return true;
+}
+
+/*
+ * A frame is about to go on at the header of a loop that has native code: whether it is to be
+ * interpreted from there. May tell the session of a decision, which may run Python code and change
+ * the cache. An exception that is set stays set.
+ */
+bool
+arrival_is_plain(CodeCache *cache, Py_ssize_t position, long long activation)
+{
+    Position *at = cache_position(cache, position);
+    if (at != NULL && at->arrivals == NULL) {
+        at->arrivals = PyMem_Calloc(1, sizeof(Arrivals));
+    }
+    if (at == NULL || at->arrivals == NULL) {
+        PyErr_Clear();
+        return false;
+    }
+    Arrivals *arrivals = at->arrivals;
+    arrivals->arrivals++;
+    if (arrivals->activation != activation) {
+        arrivals->activation = activation;
+        arrivals->way = WAY_COMPILED;
+        arrivals->timed = false;
+        arrivals->lost = 0;
+    }
+    if (arrivals->rest > 0) {
+        arrivals->rest--;
+        return false;
+    }
+    int64_t now = now_ns();
+    if (arrivals->way == WAY_PLAIN) {
+        if (now < arrivals->until ||
+            (arrivals->timed && end_plain_block(cache, position, arrivals, now))) {
+            return true;
+        }
+        if (arrivals->rest > 0) {
+            return false;
+        }
+    }
+    else if (arrivals->timed) {
+        return end_native_block(arrivals, at, now);
+    }
+    begin_block(arrivals, at, WAY_COMPILED, now);
+    return false;
+}
