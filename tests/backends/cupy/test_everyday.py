@@ -20,7 +20,7 @@ WAITING = frozenset(
     "until_small if_any conjugate_gradient_tested".split()
 )  # they end where Python branches
 ENDING = frozenset(
-    """choose as_strided sliding fortran order_f arange_float zeros_order number_type sum_out lexsort cross
+    """choose as_strided sliding fortran order_f arange_float zeros_order number_type sum_out lexsort
     group_means""".split()
 )
 # CuPy's `bincount` with weights adds by atomics: on a GPU the order, and so eager's own bits, differ from run to run.
