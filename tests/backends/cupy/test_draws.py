@@ -137,6 +137,13 @@ def counts(cp: Any, rs: Any, x: Any) -> Any:
     )
 
 
+def summarised(cp: Any, rs: Any, x: Any) -> Any:
+    y = cp.random.rand(*x.shape) + x
+    first = cp.percentile(y, 50), cp.percentile(y, [5, 95.0], axis=0), cp.quantile(y, 0.25, 1)
+    paths = cp.cumsum(y, axis=0) + y.cumprod().reshape(y.shape)
+    return first, cp.median(y, axis=0), cp.median(y), cp.ptp(y, axis=1), paths, rs.rand(2)
+
+
 def chosen_once(cp: Any, rs: Any, x: Any) -> Any:
     places = cp.random.choice(len(x), 3, replace=False)
     return (
@@ -148,7 +155,7 @@ def chosen_once(cp: Any, rs: Any, x: Any) -> Any:
 
 
 ONE_GRAPH = [
-    more_distributions, counts, chosen_once, elementwise, distributions, whole_numbers, in_order, seeded, unused, permuted, shuffled, chosen, own_state,
+    more_distributions, counts, summarised, chosen_once, elementwise, distributions, whole_numbers, in_order, seeded, unused, permuted, shuffled, chosen, own_state,
     estimated, looped, dropped,
 ]  # fmt: skip
 FUNCTIONS = [*ONE_GRAPH, branched, behind_a_solver]

@@ -24,7 +24,6 @@ MODULES = {
 # Why graphs of a program end, by the codes of the reasons. All others are one graph.
 ENDING: dict[str, str] = {
     "count_blobs": "numpy-call",  # a range as long as what was counted
-    "geometric_brownian": "raise-after-write",  # percentiles, behind draws
     "pinned_transfer": "call finalizer numpy-call operator unfit",
     "polynomial": "attribute call",
     "pool_statistics": "call",
