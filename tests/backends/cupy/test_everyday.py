@@ -11,7 +11,7 @@ import pytest
 import ufuse
 from tests.support.cupy_host import Host
 from tests.support.real_device import RealDevice
-from tests.support.restated import check_restated
+from tests.support.restated import check_restated, compile_at_once
 from tests.support.unlimited import lift_limits
 
 from . import everyday
@@ -42,6 +42,7 @@ def test_everyday_code(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -
             host.cupy.asarray(one) if isinstance(one, np.ndarray) else one for one in given
         )
 
+    compile_at_once(host, function, made)
     compiled = ufuse.compile(function)
     for _ in range(3):
         compiled(*made())

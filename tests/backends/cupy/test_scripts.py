@@ -12,7 +12,7 @@ import pytest
 
 import ufuse
 from tests.support.cupy_host import Host
-from tests.support.restated import check_restated, import_late_modules
+from tests.support.restated import check_restated, compile_at_once, import_late_modules
 from tests.support.unlimited import lift_limits
 
 from . import scripts
@@ -50,6 +50,7 @@ def test_a_script(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> Non
             host.cupy.asarray(one) if isinstance(one, np.ndarray) else one for one in values
         )
 
+    compile_at_once(host, function, made)
     check_restated(host, function, made)
     compiled = ufuse.compile(function)
     compiled.reset()
