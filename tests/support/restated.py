@@ -94,7 +94,7 @@ def compile_at_once(
     host: Any,
     function: Callable[..., Any],
     make_args: Make,
-    reset: Callable[[], Any] = lambda: None,
+    reset: Callable[[], object] | None = None,
 ) -> None:
     """Compile the kernels of a program as one text, once: the host's compiler takes most of its time to begin.
 
@@ -109,18 +109,19 @@ def compile_at_once(
     done = build.CACHE / "gathered" / name
     if done.exists():
         return
+    begin_anew = reset or (lambda: None)
     pool = host.cupy.get_default_memory_pool()
     pool.set_limit(MOST_MEMORY)
     compiled = ufuse.compile(function)
     with host.compiler.gathering(), failures_heard():
         for one, moved in itertools.product((function, compiled, compiled), (False, True)):
-            reset()
+            begin_anew()
             with suppress(Exception, AlarmError), on_alarm(_stop), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
                 given = make_args()
                 one(*(in_other_memory(x, host.cupy) if moved else x for x in given))
-    reset()
+    begin_anew()
     compiled.reset()
     pool.set_limit(0)
     pool.free_all_blocks()
