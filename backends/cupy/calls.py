@@ -148,6 +148,7 @@ def _about_streams(draft: Draft, node: Node) -> int:
     made = draft.call(partial(tried, function), *slots, node=node, **named)
     step = draft.plan.steps[-1]
     step.switches, step.apart = streams.is_switching(name), streams.is_apart(name)
+    step.taken_back = streams.is_taken_back(name)
     return made
 
 

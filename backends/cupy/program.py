@@ -37,7 +37,7 @@ def program_of(
 
     `otherwise` is called with the inputs where it leaves all to plain Python, and may know better.
     """
-    if plan.switches:
+    if plan.takes_back:
         return Switching(_program_of(plan, name, dialect), otherwise)
     return _program_of(plan, name, dialect, otherwise)
 

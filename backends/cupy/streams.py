@@ -26,6 +26,10 @@ from ufuse.graph.typing.device_streams import (
     MAKING,
     ON_DEVICE,
     ON_STREAM,
+    POINTS,
+    POP,
+    PUSHES,
+    RANGES,
     RECORD,
     SWITCHES,
     USE,
@@ -36,6 +40,8 @@ from ufuse.graph.typing.library import cupy as library
 
 class _OfThread(threading.local):
     entered: tuple[Any, ...] = ()  # by the call that runs, innermost last
+    left: tuple[Any, ...] = ()  # of those that were entered before it, in order
+    ranges = 0  # of a profiler that it has begun and not ended
 
 
 _thread = _OfThread()
@@ -47,8 +53,13 @@ def _enter(stream: Any) -> None:
 
 
 def _leave(stream: Any) -> None:
-    _thread.entered = _thread.entered[:-1]
+    if _thread.entered:
+        _thread.entered = _thread.entered[:-1]
+        stream.__exit__(None, None, None)
+        return
+    _check_stream(stream)  # so it is the one to enter again
     stream.__exit__(None, None, None)
+    _thread.left = (*_thread.left, stream)
 
 
 def _check_device(number: int) -> None:
@@ -82,6 +93,28 @@ def _use(stream: Any) -> None:
     stream.use()
 
 
+def said(name: str, *given: Any) -> None:
+    """Tell the profiler that there may be."""
+    getattr(cupy.cuda.nvtx, name)(*given)
+
+
+def _pushing(name: str) -> Callable[..., None]:
+    def push(*given: Any) -> None:
+        said(name, *given)
+        _thread.ranges += 1
+
+    return push
+
+
+def _pop() -> None:
+    said("RangePop")
+    _thread.ranges -= 1
+
+
+def _marking(name: str) -> Callable[..., None]:
+    return lambda *given: said(name, *given)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     ENTER: _enter,
     LEAVE: _leave,
@@ -95,6 +128,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ON_STREAM: _check_stream,
     IS_LIKE: _check_kernel,
     IS_REMEMBERED: _check_remembered,
+    **{name: _pushing(name.removeprefix(RANGES)) for name in PUSHES},
+    POP: _pop,
+    **{name: _marking(name.removeprefix(RANGES)) for name in POINTS},
 }
 
 
@@ -110,21 +146,30 @@ def is_switching(name: str) -> bool:
     return name in SWITCHES
 
 
+def is_taken_back(name: str) -> bool:
+    """Whether a program that gives up undoes such a call."""
+    return name in (*SWITCHES, *PUSHES, POP)
+
+
 def is_apart(name: str) -> bool:
     """Whether kernels that wait may be launched behind such a call."""
     return name in CHECKS or name == ELAPSED
 
 
-def _go_back(entered: tuple[Any, ...], before: Any) -> None:
-    """Leave what was entered, innermost first, and have a stream be current again."""
+def _go_back(entered: tuple[Any, ...], left: tuple[Any, ...], ranges: int, before: Any) -> None:
+    """Leave what was entered, innermost first, enter what was left, and have a stream be current again; end ranges."""
+    for _ in range(ranges):
+        said("RangePop")
     for one in reversed(entered):
         one.__exit__(None, None, None)
+    for one in reversed(left):
+        one.__enter__()
     if cupy.cuda.get_current_stream() is not before:
         before.use()
 
 
 class Switching:
-    """A program that makes streams current."""
+    """A program that makes streams current, or begins ranges."""
 
     def __init__(
         self, program: Callable[..., Any], otherwise: Callable[..., Any] | None = None
@@ -135,15 +180,17 @@ class Switching:
 
     def __call__(self, *inputs: Any) -> Any:
         """The outputs; NotImplemented, with the streams as they were, where plain Python is to run."""
-        outer, before = _thread.entered, cupy.cuda.get_current_stream()
-        _thread.entered = ()
+        outer = _thread.entered, _thread.left, _thread.ranges
+        before = cupy.cuda.get_current_stream()
+        _thread.entered, _thread.left, _thread.ranges = (), (), 0
         result = NotImplemented
         try:
             result = self._program(*inputs)
         finally:
-            entered, _thread.entered = _thread.entered, outer
+            changed = _thread.entered, _thread.left, _thread.ranges
+            _thread.entered, _thread.left, _thread.ranges = outer
             if result is NotImplemented:
-                _go_back(entered, before)
+                _go_back(*changed, before)
         if result is NotImplemented and self._otherwise is not None:
             return self._otherwise(*inputs)
         return result

@@ -46,6 +46,7 @@ class Step:
     refuses: bool = False  # of a call: where it raises it has written nothing
     apart: bool = False  # of a call: it touches no array that is there; it is about numbers, or makes a new one
     switches: bool = False  # of a call: another stream is current behind it
+    taken_back: bool = False  # of a call: a program that gives up undoes it
     committed: bool = False  # the user may have seen a write: too late for plain Python
     clear: tuple[int, ...] = ()  # slots that no later step reads
 
@@ -88,6 +89,11 @@ class Plan:
     def switches(self) -> bool:
         """Whether it changes the current stream."""
         return any(step.switches for step in self.steps)
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether it undoes something where it gives up."""
+        return any(step.taken_back for step in self.steps)
 
     def _keep_across_streams(self) -> None:
         """Have what is made for one stream and used for another live to the end: the first may write it anew."""

@@ -41,6 +41,11 @@ from ufuse.graph.typing.library import CUDA, OUTSIDE, TRANSFORMED
 from ufuse.graph.typing.shapes import is_c_like
 
 NONE = Constant(None)
+# Statistics that raise of nothing, with their arguments in order.
+OF_ELEMENTS = {
+    **dict.fromkeys(("percentile", "quantile"), ("a", "q", "axis")),
+    **dict.fromkeys(("median", "ptp"), ("a", "axis")),
+}
 
 
 def call_whole(
@@ -64,7 +69,8 @@ def call_whole(
     made = _made_length(trace, name, inputs)
     if made is not None:
         attributes["sizes"] = (made,)
-    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=name not in QUIET)
+    fails = name not in QUIET and not _is_of_elements(trace, attributes, inputs)
+    node = trace.graph.node(ops.CALL, tuple(inputs), attributes, may_raise=fails)
     items = [node]
     if isinstance(node.type, TupleType):
         places = range(len(node.type.items))
@@ -75,6 +81,25 @@ def call_whole(
             trace.graph.long.setdefault(made, one)
     found = tuple(map(trace.graph.fresh, items))
     return Tuple(found) if isinstance(node.type, TupleType) else found[0]
+
+
+def _is_of_elements(trace: Trace, attributes: Mapping[str, Any], inputs: Sequence[Node]) -> bool:
+    """Whether this is a statistic of elements that there are, with parameters for which it does not raise."""
+    names = OF_ELEMENTS.get(attributes["function"].removeprefix(DEVICE_FUNCTION))
+    if names is None or len(attributes["arguments"]) > len(names):
+        return False
+    given = dict(zip(names, attributes["arguments"], strict=False)) | dict(attributes["keywords"])
+    shares = given.pop("q", ("const", 0))
+    if given.pop("a", None) != 0 or set(given) - {"axis", "keepdims"} or len(inputs) != 1:
+        return False
+    if not all(one[0] == "const" for one in (shares, *given.values())):
+        return False
+    several = shares[1] if isinstance(shares[1], list | tuple) else (shares[1],)
+    most = 100 if attributes["function"].endswith("percentile") else 1
+    if not all(type(one) in (int, float) and 0 <= one <= most for one in several):
+        return False
+    type_ = inputs[0].type
+    return isinstance(type_, ArrayType) and trace.sizes.decide("ge", arrays.total(type_.shape), 1)
 
 
 def _made_length(trace: Trace, name: str, inputs: Sequence[Node]) -> str | None:

@@ -16,6 +16,7 @@ from ufuse.frame_hook.arrays import arrays, device_indexing, devices
 from ufuse.frame_hook.arrays.device_calls import argument
 from ufuse.frame_hook.arrays.device_rules import array_argument, function
 from ufuse.frame_hook.arrays.device_streams import made, object_node
+from ufuse.frame_hook.arrays.device_views import joint_shape
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.making import check_bytes, shape_argument
 from ufuse.frame_hook.arrays.reductions import dtype_argument
@@ -35,7 +36,10 @@ from ufuse.graph.node import Node
 from ufuse.graph.size import Size
 from ufuse.graph.types import NumberType
 from ufuse.graph.typing.device_draws import (
+    BIT_GENERATORS,
     CLASSES,
+    COUNTS,
+    DEFAULTED,
     DISTRIBUTIONS,
     GENERATED,
     GENERATOR,
@@ -46,6 +50,7 @@ from ufuse.graph.typing.device_draws import (
     SEED,
     STATE,
 )
+from ufuse.graph.typing.device_streams import BITS, MAKING
 from ufuse.graph.typing.library import CUDA, cupy
 
 NONE = Constant(None)
@@ -93,6 +98,29 @@ class Draw:
         if isinstance(size, Constant) and size.value is None:
             return ()
         return shape_argument(self.interpreter, size)
+
+    def shape_of(
+        self, given: Given, parameters: Sequence[str], *, positive: bool
+    ) -> tuple[Size, ...]:
+        """The shape of what a distribution gives: that of its parameters where they are arrays, or `size`."""
+        of_arrays = []
+        for key in parameters:
+            read = self.trace.look(given[key]) if key in given else None
+            if read is None and key not in DEFAULTED:
+                raise self.refuse()
+            if (
+                isinstance(read, DeviceArray)
+                and self.name in COUNTS
+                and read.type.dtype.char == "d"
+            ):
+                of_arrays.append(read)
+            elif read is not None:
+                self.check_number(read, positive=positive)
+        if not of_arrays:
+            return self.shape(given)
+        if not is_none(self.trace.look(given.get("size", NONE))):
+            raise self.refuse()
+        return joint_shape(self.trace, of_arrays)
 
     def dtype(self, given: Given, kinds: str, default: str) -> np.dtype:
         """The dtype that is asked for, one of `kinds`."""
@@ -180,14 +208,13 @@ def _rule_of(name: str, rule: OneDraw, kind: str = "") -> Any:
 def _distribution(
     draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
-    """Floats of a distribution whose parameters are numbers."""
+    """Floats, or whole numbers, of a distribution whose parameters are numbers; `poisson` takes an array, too."""
     name = draw.name
-    parameters = (DISTRIBUTIONS | POSITIVE)[name].split()
+    parameters = (DISTRIBUTIONS | POSITIVE | COUNTS)[name].split()
     given = draw.bound(f"{' '.join(parameters)} size dtype", arguments, keywords)
-    for key in given.keys() - {"size", "dtype"}:
-        draw.check_number(given[key], positive=name in POSITIVE)
-    drawn = draw.shape(given), draw.dtype(given, "fd", "d")
-    return draw.call(name, arguments, keywords, drawn)
+    shape = draw.shape_of(given, parameters, positive=name in POSITIVE)
+    dtype = draw.dtype(given, "l", "l") if name in COUNTS else draw.dtype(given, "fd", "d")
+    return draw.call(name, arguments, keywords, (shape, dtype))
 
 
 def _of_lengths(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
@@ -261,20 +288,22 @@ def _shuffled(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Sy
 
 
 def _chosen(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
-    """Some of the numbers up to another, or of a vector, each of which may come again."""
+    """Some of the numbers up to another, or of a vector, each of which may come again, or not."""
     given = draw.bound("a size replace p", arguments, keywords)
     replace = draw.trace.look(given.get("replace", Constant(True)))
     shape = draw.shape(given)
-    is_default = isinstance(replace, Constant) and replace.value is True
+    comes_again = replace.value if isinstance(replace, Constant) else None
     if (
         "a" not in given
         or not is_none(draw.trace.look(given.get("p", NONE)))
         or not shape
-        or not is_default
+        or type(comes_again) is not bool
     ):
         raise draw.refuse()
     read = draw.trace.look(given["a"])
-    _count(draw, read)
+    count = _count(draw, read)
+    if not comes_again and not draw.trace.sizes.decide("le", arrays.total(shape), count):
+        raise draw.refuse()
     if not isinstance(read, DeviceArray):
         return draw.call("choice", arguments, keywords, (shape, np.dtype("l")))
     if read.type.ndim != 1:
@@ -302,9 +331,11 @@ def _check_seed(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, 
 def make(
     interpreter: Interpreter, name: str, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
 ) -> Symbol:
-    """A new generator of random numbers, which each run makes anew: `RandomState(seed)` or `default_rng(seed)`."""
+    """What each run makes anew: `RandomState(seed)`, `default_rng(seed)`, `XORWOW(seed)` and the like."""
     _check_seed(Draw(interpreter, name, None, ""), arguments, keywords)
-    kind = CLASSES[STATE if name == CLASSES[STATE] else GENERATOR]
+    kind = (
+        name if name in BIT_GENERATORS else CLASSES[STATE if name == CLASSES[STATE] else GENERATOR]
+    )
     class_ = getattr(cupy().module.random, kind)
     return made(interpreter.trace, f"random.{name}", class_, arguments, keywords)
 
@@ -314,17 +345,41 @@ def _default_rng(interpreter: Interpreter, /, *arguments: Symbol, **keywords: Sy
     return make(interpreter, "default_rng", arguments, keywords)
 
 
+def is_whole(symbol: Symbol) -> bool:
+    """Whether this is a whole number of Python's."""
+    return isinstance(symbol, Constant) and type(symbol.value) is int
+
+
+def make_of_bits(interpreter: Interpreter, arguments: Sequence[Symbol], named: Given) -> Symbol:
+    """`Generator(bits)`, of bits that the graph has made: others could not be taken back."""
+    trace = interpreter.trace
+    bits = trace.look(arguments[0]) if len(arguments) == 1 and not named else None
+    if not isinstance(bits, Instance) or bits.node is None or not _is_of_bits(bits.kind):
+        raise GraphBreak("call", "a Generator of bits that the graph has not made")
+    node = object_node(trace, bits, BITS, "Generator")
+    call = {"function": MAKING + "random.Generator", "arguments": (0,), "keywords": ()}
+    made = trace.graph.about_streams((node,), call | {"device": CUDA})
+    return Instance(cupy().module.random.Generator, node=made)
+
+
+def _is_of_bits(kind: type) -> bool:
+    return kind.__name__ in BIT_GENERATORS
+
+
 def _generated(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:
-    """Floats of a Generator's distribution, as new memory."""
-    given = draw.bound(GENERATED[draw.name], arguments, keywords)
+    """What a Generator's distribution gives, as new memory."""
+    names = GENERATED[draw.name]
+    given = draw.bound(names, arguments, keywords)
     method = draw.trace.look(given.get("method", Constant("inv")))
     is_inverse = isinstance(method, Constant) and method.value == "inv"
     if not is_none(draw.trace.look(given.get("out", NONE))) or not is_inverse:
         raise draw.refuse()
-    for key in given.keys() & {"low", "high", "scale"}:
-        draw.check_number(given[key], positive=False)
-    drawn = draw.shape(given), draw.dtype(given, "fd", "d")
-    return draw.call(draw.name, arguments, keywords, drawn)
+    parameters = [key for key in names.split() if key not in ("size", "dtype", "method", "out")]
+    shape = draw.shape_of(given, parameters, positive=False)
+    if draw.name == "binomial" and is_whole(draw.trace.look(given["p"])):
+        raise draw.refuse()  # it takes floats alone
+    dtype = np.dtype("l") if draw.name in COUNTS else draw.dtype(given, "fd", "d")
+    return draw.call(draw.name, arguments, keywords, (shape, dtype))
 
 
 def _integers(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]) -> Symbol:

@@ -234,6 +234,14 @@ def call_at(trace: Trace, function: Any, arguments: Sequence[Symbol]) -> Symbol:
     return Constant(None)
 
 
+@method("scatter_add", "scatter_max", "scatter_min")
+def _scattered_to(interpreter: Interpreter, /, *given: Symbol) -> Symbol:
+    """What `cupyx.scatter_add` calls; `cupy.add.at` does not warn."""
+    raise GraphBreak(
+        "call", "a method that warns that it is deprecated (`cupy.add.at` does not warn)"
+    )
+
+
 @method("put")
 def _put(
     interpreter: Interpreter,

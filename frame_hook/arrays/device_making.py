@@ -10,13 +10,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ufuse.frame_hook.arrays import arrays, device_draws, device_numbers, device_streams
+from ufuse.frame_hook.arrays import (
+    arrays,
+    device_draws,
+    device_numbers,
+    device_streams,
+    device_views,
+)
 from ufuse.frame_hook.arrays.device_rules import function
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Dict, Instance, List, Symbol, Tuple
 from ufuse.graph import signals
+from ufuse.graph.typing.device_draws import BIT_GENERATORS
 from ufuse.graph.typing.library import cupy
 
 Given = Mapping[str, Symbol]
@@ -38,7 +45,11 @@ def make(
         keywords[INSTANCES] = Tuple(tuple(listed.items))  # as CuPy keeps it
     if kind is cupy().module.cuda.Device:
         return device_numbers.make(interpreter, arguments, keywords)
-    if kind is cupy().module.random.RandomState:
+    if kind is cupy().module.broadcast:
+        return device_views.broadcast_of(interpreter.trace, arguments, keywords)
+    if kind is cupy().module.random.Generator:
+        return device_draws.make_of_bits(interpreter, arguments, keywords)
+    if kind is cupy().module.random.RandomState or kind.__name__ in BIT_GENERATORS:
         return device_draws.make(interpreter, kind.__name__, arguments, keywords)
     if kind in (cupy().module.cuda.Stream, cupy().module.cuda.Event):
         return device_streams.make(interpreter, kind, arguments, keywords)

@@ -47,6 +47,7 @@ REDUCTIONS = {
 }  # fmt: skip
 WITHOUT_IDENTITY = frozenset("max min amax amin argmax argmin".split())  # of nothing they raise
 RANGES = ("arange", "linspace")
+PLAIN = "?bBhHiIlLfd"  # dtypes of which nothing raises here
 WAITING = frozenset("tolist tobytes".split())  # what is read is on the host
 ZERO, NONE = Constant(0), Constant(None)
 PARAMETERS = {
@@ -214,7 +215,7 @@ def _reduced(
         "arguments": (0,),
         "keywords": tuple((key, ("const", one)) for key, one in named),
     }
-    is_plain = name in STATISTICS and array.type.dtype.char in "?bBhHiIlLfd"
+    is_plain = name in STATISTICS and array.type.dtype.char in PLAIN
     fails = dtype is not None or not is_plain
     return trace.graph.fresh(trace.graph.node(ops.CALL, (value,), call, may_raise=fails))
 
@@ -275,7 +276,8 @@ def _scanned(
         key: one for key, one in keywords.items() if not is_none(interpreter.trace.look(one))
     }
     axis = _axis_given(interpreter, name, arguments, keywords)
-    return devices.method_call(interpreter.trace, name, (array,), axis)
+    fails = array.type.dtype.char not in PLAIN
+    return devices.method_call(interpreter.trace, name, (array,), axis, may_raise=fails)
 
 
 def _range(

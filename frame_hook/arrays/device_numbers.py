@@ -6,7 +6,9 @@ is current already changes nothing but CuPy's list of devices to go back to, beh
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.device_rules import function
@@ -17,7 +19,9 @@ from ufuse.frame_hook.trace.symbols import Constant, Dict, Instance, Source, Sym
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.typing.device_launches import WAIT_FOR_ALL, WAIT_FOR_DEVICE
 from ufuse.graph.typing.device_streams import DEVICE, IS_DEVICE, ON_DEVICE
-from ufuse.graph.typing.library import CUDA, cupy
+from ufuse.graph.typing.library import CUDA, cupy, is_made_by_call
+
+UNEQUAL = (bool, int, float, str, type(None))  # to every device
 
 
 def make(
@@ -66,6 +70,27 @@ def number_of(trace: Trace, device: Instance) -> int:
     number = arrays.plain(trace, given.items[0])
     assert type(number) is int
     return number
+
+
+def is_device(symbol: Symbol) -> TypeGuard[Instance]:
+    """Whether this is a device, of exactly CuPy's class."""
+    return (
+        isinstance(symbol, Instance)
+        and symbol.kind.__name__ == "Device"
+        and is_made_by_call(symbol.kind)
+    )
+
+
+def compared(trace: Trace, name: str, left: Symbol, right: Symbol) -> Constant | None:
+    """Devices compare as their numbers do, and are equal to nothing else; None: not of what is compared here."""
+    if is_device(left) and is_device(right):
+        return Constant(getattr(operator, name)(number_of(trace, left), number_of(trace, right)))
+    others = (one for one in (left, right) if not is_device(one))
+    if name in ("eq", "ne") and all(
+        isinstance(one, Constant) and type(one.value) in UNEQUAL for one in others
+    ):
+        return Constant(name == "ne")
+    return None
 
 
 def _of_the_frame(trace: Trace, source: Source, number: int) -> int:

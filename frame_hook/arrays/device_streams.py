@@ -1,7 +1,6 @@
 """Streams and events of CuPy's on symbols: which stream is current, waits, and objects that the function makes itself.
 
-Laws: 1. A stream is left in the graph that has entered it, else by plain Python. 2. What such a call does can be taken
-back (`graph/typing/device_streams.py`).
+Law: what such a call does can be taken back (`graph/typing/device_streams.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +27,10 @@ from ufuse.graph.typing.device_streams import (
     LEAVE,
     MAKING,
     ON_STREAM,
+    POINTS,
     POOL,
+    POP,
+    PUSHES,
     RECORD,
     USE,
     kind_of,
@@ -36,6 +38,7 @@ from ufuse.graph.typing.device_streams import (
 from ufuse.graph.typing.library import CUDA, cupy
 
 Given = Mapping[str, Symbol]
+COLOURS = (range(-1, 2**31), range(2**32))  # by number, and as they are
 FLAGS = "null non_blocking ptds block disable_timing interprocess".split()
 
 
@@ -87,31 +90,26 @@ def _wait_for_event(interpreter: Interpreter, /, event: Symbol) -> Symbol:
 def _enter(interpreter: Interpreter, /, stream: Symbol) -> Symbol:
     trace = interpreter.trace
     _about(trace, ENTER, object_node(trace, stream, STREAM, "Stream.__enter__"))
-    trace.graph.streams_entered.append(trace.graph.stream)
     trace.graph.stream = trace.look(stream)
+    trace.graph.streams_entered.append(trace.graph.stream)
     return trace.graph.stream
 
 
 @function("cuda.Stream.__exit__")
 def _leave(interpreter: Interpreter, /, stream: Symbol, *raised: Symbol) -> Symbol:
-    """Go back to the stream before."""
-    trace = interpreter.trace
+    """Go back to the stream that was entered before, whatever was in use; behind the last one it is not known."""
+    trace, entered = interpreter.trace, interpreter.trace.graph.streams_entered
     node = object_node(trace, stream, STREAM, "Stream.__exit__")
-    entered = trace.graph.streams_entered
-    if not entered:
-        raise GraphBreak("call", "Stream.__exit__ of a stream that was entered before")
-    _about(trace, LEAVE, node)
-    trace.graph.stream = entered.pop()
+    # One that was entered before the graph must be current, so that it can be entered again.
+    _about(trace, LEAVE, node, may_raise=not entered)
+    del entered[-1:]
+    trace.graph.stream = entered[-1] if entered else None
     return Constant(None)
 
 
 @function("cuda.Stream.use")
 def _use(interpreter: Interpreter, /, stream: Symbol) -> Symbol:
     trace = interpreter.trace
-    if (
-        trace.graph.streams_entered
-    ):  # to leave is to go back to what was entered, whatever is in use
-        raise GraphBreak("call", "Stream.use inside a `with` block of another stream")
     _about(trace, USE, object_node(trace, stream, STREAM, "Stream.use"))
     trace.graph.stream = trace.look(stream)
     return trace.graph.stream
@@ -183,6 +181,59 @@ def _free(interpreter: Interpreter, /, pool: Symbol, stream: Symbol | None = Non
     if stream is not None and not is_none(trace.look(stream)):
         raise GraphBreak("call", f"{what} of a stream")
     _about(trace, FREE, object_node(trace, pool, POOL, what))
+    return Constant(None)
+
+
+# Ranges of a profiler
+
+
+def _named(trace: Trace, name: str, message: Symbol, colour: Symbol | None) -> Symbol:
+    """A range that begins, or a moment, in its place; with a name that is known, in a colour that there is."""
+    text = arrays.plain(trace, message)
+    given = [("const", text)]
+    if colour is not None:
+        number = arrays.plain(trace, colour)
+        is_one = type(number) is int and number in COLOURS[name.endswith("C")]
+        given.append(("const", number if is_one else None))
+    if type(text) is not str or not text.isascii() or given[-1] == ("const", None):
+        raise GraphBreak("call", f"{name} of such arguments")
+    if trace.graph.in_side:
+        raise GraphBreak("call", f"{name} on one side of a branch")
+    call = {"function": name, "arguments": tuple(given), "keywords": (), "device": CUDA}
+    trace.graph.about_streams((), call)
+    trace.graph.ranges += name in PUSHES
+    return Constant(None)
+
+
+def _rule_of_indexed(name: str) -> Any:
+    def rule(
+        interpreter: Interpreter, /, message: Symbol, id_color: Symbol | None = None
+    ) -> Symbol:
+        return _named(interpreter.trace, name, message, id_color)
+
+    return rule
+
+
+def _rule_of_coloured(name: str) -> Any:
+    def rule(interpreter: Interpreter, /, message: Symbol, color: Symbol | None = None) -> Symbol:
+        return _named(interpreter.trace, name, message, color)
+
+    return rule
+
+
+for _name in (*PUSHES, *POINTS):
+    _made = _rule_of_coloured if _name.endswith("C") else _rule_of_indexed
+    function(_name.removeprefix("cupy."))(_made(_name))
+
+
+@function(POP.removeprefix("cupy."))
+def _end_range(interpreter: Interpreter, /) -> Symbol:
+    """End a range that the graph has begun: the end of another one could not be taken back."""
+    graph = interpreter.trace.graph
+    if not graph.ranges:
+        raise GraphBreak("call", "nvtx.RangePop of a range that was begun before")
+    _about(interpreter.trace, POP)
+    graph.ranges -= 1
     return Constant(None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,10 +14,20 @@ from ufuse.frame_hook.arrays.making import diagonal_of, shape_argument
 from ufuse.frame_hook.arrays.reductions import dtype_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Constant, DeviceArray, List, Slice, Symbol, Tuple
+from ufuse.frame_hook.trace.symbols import (
+    Constant,
+    DeviceArray,
+    Dict,
+    Instance,
+    List,
+    Slice,
+    Symbol,
+    Tuple,
+)
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph import ops
 from ufuse.graph.size import Size
+from ufuse.graph.typing.library import cupy, is_made_by_call
 from ufuse.graph.typing.shapes import is_c_like
 
 NONE, ZERO, ONE = Constant(None), Constant(0), Constant(1)
@@ -224,6 +234,38 @@ def _broadcast_arrays(interpreter: Interpreter, /, *args: Symbol) -> Symbol:
     return Tuple(
         tuple(spread(trace, one, shape) if isinstance(one, DeviceArray) else one for one in looked)
     )
+
+
+OF_BROADCAST = ("shape", "nd", "size")
+
+
+def broadcast_of(
+    trace: Trace, arguments: Sequence[Symbol], keywords: Mapping[str, Symbol]
+) -> Instance:
+    """What `cupy.broadcast` makes, an object that knows the joint shape of arrays."""
+    looked = [trace.look(one) for one in arguments]
+    given = [one for one in looked if isinstance(one, DeviceArray)]
+    if keywords or not given or len(given) < len(looked):
+        raise GraphBreak("numpy-call", "cupy.broadcast of what are no arrays of CuPy's")
+    joint_shape(trace, given)
+    return Instance(cupy().module.broadcast, content=Tuple((Tuple(tuple(looked)), Dict({}))))
+
+
+def is_broadcast(symbol: Instance) -> bool:
+    """Whether the graph has made this object by such a call."""
+    is_made = symbol.source is None and is_made_by_call(symbol.kind)
+    return is_made and symbol.kind.__name__ == "broadcast"
+
+
+def broadcast_attribute(trace: Trace, symbol: Instance, name: str) -> Symbol:
+    """The joint shape, its number of axes, or of elements."""
+    assert isinstance(symbol.content, Tuple)
+    given = symbol.content.items[0]
+    assert isinstance(given, Tuple)
+    shape = joint_shape(trace, [one for one in given.items if isinstance(one, DeviceArray)])
+    if name == "shape":
+        return Tuple(tuple(arrays.integer(trace, length) for length in shape))
+    return Constant(len(shape)) if name == "nd" else arrays.integer(trace, arrays.total(shape))
 
 
 def joint_shape(trace: Trace, given: Sequence[DeviceArray]) -> tuple[Size, ...]:

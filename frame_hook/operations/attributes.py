@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, device_numbers, devices, flags, indexing
+from ufuse.frame_hook.arrays import arrays, device_numbers, device_views, devices, flags, indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import blind_write_of
 from ufuse.frame_hook.objects import attribute_stores, classes
@@ -32,9 +32,11 @@ from ufuse.frame_hook.trace.symbols import (
     List,
     Method,
     Number,
+    Opaque,
     Range,
     Set,
     Slice,
+    Source,
     Super,
     Symbol,
     Tuple,
@@ -43,7 +45,7 @@ from ufuse.frame_hook.trace.symbols import (
 )
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.node import Node
-from ufuse.graph.typing.library import is_device_function, is_made_by_call
+from ufuse.graph.typing.library import is_device_function
 
 # Attributes of Python's numbers that are the very object.
 ITSELF: dict[type, tuple[str, ...]] = {int: ("real", "numerator"), float: ("real",)}
@@ -92,14 +94,20 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             raise GraphBreak(
                 "attribute", f"{name} of a {symbol.kind.__name__} that is made in the graph"
             )
-        case Instance(kind=kind) if (
-            kind.__name__ == "Device" and name == "id" and is_made_by_call(kind)
-        ):
+        case Instance() if name == "id" and device_numbers.is_device(symbol):
             return Constant(device_numbers.number_of(trace, symbol))
+        case Instance() if name in device_views.OF_BROADCAST and device_views.is_broadcast(symbol):
+            return device_views.broadcast_attribute(trace, symbol, name)
         case Instance():
             return classes.instance_attribute(interpreter, symbol, name)
         case Function() if name in symbol.attributes:
             return symbol.attributes[name]
+        case Opaque(source=source, value=value) if (
+            type(value) is types.FunctionType and name in FUNCTION_TEXTS
+        ):
+            return _read_of_function(trace, source, value, name)
+        case Function() if name in NAMES_OF_CODE:
+            return Constant(getattr(symbol.code, NAMES_OF_CODE[name]))
         case Function() if classes.static_lookup(types.FunctionType, name) is classes.ABSENT:
             raise classes.missing(trace, types.FunctionType, name)
         case Super():
@@ -189,6 +197,7 @@ def _constant_attribute(
     raise GraphBreak("attribute", f"{name} of {described(symbol)}")
 
 
+NAMES_OF_CODE = {"__name__": "co_name", "__qualname__": "co_qualname"}
 FUNCTION_TEXTS = ("__doc__", "__name__", "__qualname__", "__module__")
 
 
@@ -203,7 +212,14 @@ def _function_attribute(
     ):
         raise GraphBreak("attribute", f"{name} of {described(symbol)}")
     source = symbol.source or guards.load("LOAD_CONST", function, text=function.__name__)
-    loaded = guards.load("LOAD_ATTR", source, name, text=f"{source.text}.{name}")
+    return _read_of_function(interpreter.trace, source, function, name)
+
+
+def _read_of_function(
+    trace: Trace, source: Source, function: types.FunctionType, name: str
+) -> Unread:
+    """An attribute of a function as each call finds it."""
+    loaded = trace.guards.load("LOAD_ATTR", source, name, text=f"{source.text}.{name}")
     return Unread(loaded, getattr(function, name))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, devices
+from ufuse.frame_hook.arrays import arrays, device_numbers, devices
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.classes import (
@@ -77,6 +77,10 @@ def compare(interpreter: Interpreter, name: str, left: Symbol, right: Symbol) ->
         if not isinstance(left, DeviceArray):
             name, left, right = REFLECTED[name], right, left
         return devices.operator(trace, COMPARE[name].__name__, left, right)
+    if device_numbers.is_device(left) or device_numbers.is_device(right):
+        compared = device_numbers.compared(trace, name, left, right)
+        if compared is not None:
+            return compared
     if isinstance(left, Instance) or isinstance(right, Instance):
         if not has_content(left) and not has_content(right):
             return _compare_instances(interpreter, name, left, right)

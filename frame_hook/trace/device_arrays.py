@@ -6,6 +6,7 @@ from typing import Any
 
 from ufuse.frame_hook import _hook
 from ufuse.graph.typing import device_layout
+from ufuse.graph.typing.library import handles_of
 
 _read: dict[type, bool] = {}
 
@@ -19,6 +20,8 @@ def why_not_read(kind: type, module: Any) -> str | None:
 
 def _learn(module: Any) -> bool:
     """Tell C how arrays are read; false where that is not certain, or does not give what the attributes give."""
+    for handle in handles_of(module):
+        _hook.die_unnoticed(handle)
     offsets = device_layout.offsets_in(module)
     if offsets is None:
         return False

@@ -69,9 +69,10 @@ class Draft:
         ] = {}  # to kernels of the program's, which may have kept where they are
         self._has_fence = False  # what takes arrays keeps its place
         self.switches = False  # what makes them, too: another stream is current
-        # The stream that the graph has made current or asked for, those before it, and what enters devices.
+        # The stream that the graph has made current or asked for, those it has entered, and what enters devices.
         self.stream: Symbol | None = None
         self.streams_entered: list[Symbol | None] = []
+        self.ranges = 0  # of a profiler that the graph has begun and not ended
         self.device_number: int | None = None  # of the current device, once it is compared
         self.device_numbers: dict[int, int] = {}  # of devices of the frame, by register
         self.devices_entered: list[Any] = []

@@ -1,5 +1,7 @@
 """Streams, events and other objects of CuPy's that a graph uses: switches of the current stream, events, what is made.
 
+Ranges of a profiler keep their places, too.
+
 Laws: 1. What stands before one of them in the graph is handed to the device before it, and what stands behind it
 later. 2. Nothing that is computed for one stream is computed again, or used again, for another one. 3. They can be
 taken back: a graph that gives up has the stream current that was current before it.
@@ -12,7 +14,7 @@ from typing import Any
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.types import GeneratorType, NothingType, NumberType, Type
-from ufuse.graph.typing.device_draws import GENERATOR, STATE
+from ufuse.graph.typing.device_draws import BIT_GENERATORS, GENERATOR, STATE
 from ufuse.graph.typing.device_launches import STREAM
 
 EVENT, POOL, DEVICE = (
@@ -27,17 +29,22 @@ SWITCHES = (ENTER, LEAVE, USE)
 RECORD = "cupy.cuda.Event.record"  # of an event, perhaps on a stream
 AWAIT_EVENT = "cupy.cuda.Stream.wait_event"
 FREE = "cupy.cuda.MemoryPool.free_all_blocks"
-MARKS = (RECORD, AWAIT_EVENT, FREE)
+RANGES = "cupy.cuda.nvtx."  # what names of those begin with that a profiler shows
+PUSHES = (RANGES + "RangePush", RANGES + "RangePushC")  # begin a range, by name
+POP = RANGES + "RangePop"  # ends the innermost one
+POINTS = (RANGES + "Mark", RANGES + "MarkC")  # a moment with a name
+MARKS = (RECORD, AWAIT_EVENT, FREE, *PUSHES, POP, *POINTS)
 ELAPSED = "cupy.cuda.get_elapsed_time"
 ON_DEVICE = "cupy.cuda.on_device"  # fails where the current device is not of this number
 IS_DEVICE = "cupy.cuda.is_device"  # fails where a device is not of this number
 ON_STREAM = "cupy.cuda.on_stream"  # fails where the current stream is not this object
 MADE_ANEW = "cupy.Kernel"  # what an input is of which an equal kernel is kept
 IS_LIKE = "cupy.is_kernel_like"  # fails where a kernel is no longer like that of a name
+BITS = "cupy.BitGenerator"  # what a Generator draws from
 OBJECT = "cupy.object"  # any object that is compared
 IS_REMEMBERED = "cupy.is_remembered"  # fails where a function that remembers gives another object
 CHECKS = (ON_DEVICE, IS_DEVICE, ON_STREAM, IS_LIKE, IS_REMEMBERED)
-KINDS = (EVENT, POOL, DEVICE, MADE_ANEW, OBJECT)  # of inputs, beside streams and generators
+KINDS = (EVENT, POOL, DEVICE, MADE_ANEW, OBJECT, BITS)  # of inputs, beside streams and generators
 MAKING = "cupy.made."  # what the names of calls begin with that make an object
 # The objects that such calls make, by what is called.
 MADE = {
@@ -45,6 +52,8 @@ MADE = {
     "cuda.Event": EVENT,
     "random.default_rng": GENERATOR,
     "random.RandomState": STATE,
+    "random.Generator": GENERATOR,
+    **{f"random.{name}": BITS for name in BIT_GENERATORS},
 }
 
 
@@ -95,4 +104,5 @@ def kind_of(class_: Any, module: Any) -> str | None:
         cuda.PinnedMemoryPool: POOL,
         random.Generator: GENERATOR,
         random.RandomState: STATE,
+        **{getattr(random, name): BITS for name in BIT_GENERATORS},
     }.get(class_)

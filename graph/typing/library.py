@@ -19,6 +19,7 @@ from ufuse.graph import ops
 from ufuse.graph.ops import Op
 from ufuse.graph.records import record
 from ufuse.graph.types import ArrayType, NumberType
+from ufuse.graph.typing.device_draws import BIT_GENERATORS
 from ufuse.graph.typing.device_draws import RULED as DRAWS
 from ufuse.graph.typing.sample import NUMBERS, CannotInfer, Constant, Operand, checked_dtype
 
@@ -52,6 +53,7 @@ RULED = [
     cuda.Stream.__enter__ cuda.Stream.__exit__ cuda.Stream.use cuda.Stream.record cuda.Stream.wait_event
     cuda.Event.record cuda.Event.synchronize cuda.get_elapsed_time cuda.get_current_stream
     cuda.MemoryPool.free_all_blocks cuda.PinnedMemoryPool.free_all_blocks
+    cuda.nvtx.RangePush cuda.nvtx.RangePushC cuda.nvtx.RangePop cuda.nvtx.Mark cuda.nvtx.MarkC
 """.split(),
 ]
 # Filters of images, whose results are as what they filter; they are in a module that few programs import.
@@ -87,8 +89,10 @@ PLACED = re.compile(r"\b(?:i|n|_ind|(?:in|out)\d+_raw|type_(?:in|out)\d+_raw)\b"
 NOT_COMPLEX = frozenset("arctan2 copysign hypot i0 nextafter".split())
 KERNELS = frozenset("ElementwiseKernel ReductionKernel _SimpleReductionKernel RawKernel".split())
 MADE = frozenset(
-    "ElementwiseKernel ReductionKernel RawKernel RawModule Device Stream Event RandomState".split()
-)  # by calls
+    """
+    ElementwiseKernel ReductionKernel RawKernel RawModule Device Stream Event RandomState Generator broadcast
+""".split()
+) | {*BIT_GENERATORS}  # by calls
 HANDLES = frozenset(("Stream", "Event", "RandomState"))
 MOST_FOREIGN = 512  # elementwise functions beside NumPy's that are remembered
 
@@ -524,16 +528,22 @@ def is_made_by_call(kind: Any) -> bool:
         return False
     classes = found.elementwise, found.own_reduction, found.raw, found.raw_module
     cuda = found.module.cuda
-    state = found.module.random.RandomState
-    return kind in (*classes, cuda.Device, cuda.Stream, cuda.Event, state)
+    random = found.module.random
+    bits = (getattr(random, name) for name in BIT_GENERATORS)
+    others = found.module.broadcast, random.RandomState, random.Generator, *bits
+    return kind in (*classes, cuda.Device, cuda.Stream, cuda.Event, *others)
 
 
 def is_handle(kind: Any) -> bool:
     """Whether instances of a class only stand for what CUDA has: their finalizers give it back, and nobody notices."""
     if kind.__name__ not in HANDLES or (found := imported()) is None:
         return False
-    module = found.module
-    return kind in (module.cuda.Stream, module.cuda.Event, module.random.RandomState)
+    return kind in handles_of(found.module)
+
+
+def handles_of(module: Any) -> tuple[type, ...]:
+    """Such classes of CuPy's."""
+    return module.cuda.Stream, module.cuda.Event, module.random.RandomState
 
 
 def is_device_fusion(kind: type) -> bool:

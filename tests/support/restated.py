@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
+import signal
 import sys
 import types
 import warnings
@@ -14,12 +16,15 @@ from typing import Any
 import numpy as np
 
 import ufuse
+from tests.support.alarms import AlarmError, on_alarm
 from tests.support.compare import check_same
-from tests.support.cupy_host import Host
+from tests.support.cupy_host import Host, build
 from tests.support.pieces import failures_heard
 from tests.support.recording import MODES
 
 Make = Callable[[], tuple[Any, ...]]
+MOST_MEMORY = 1 << 28  # bytes for lengths that nothing has computed
+MOST_SECONDS = 5  # for loops whose conditions nothing has computed
 
 
 def restated(module: types.ModuleType, cupy: Any, kept: tuple[str, ...] = ()) -> Any:
@@ -83,6 +88,50 @@ def import_late_modules() -> None:
     for name in ("cupyx.scipy.sparse", "scipy.special"):
         if importlib.util.find_spec(name) is not None:
             importlib.import_module(name)
+
+
+def compile_at_once(
+    host: Any,
+    function: Callable[..., Any],
+    make_args: Make,
+    reset: Callable[[], object] | None = None,
+) -> None:
+    """Compile the kernels of a program as one text, once: the host's compiler takes most of its time to begin.
+
+    Kernels are not launched meanwhile, so what the program reads of the device is anything.
+    """
+    if not isinstance(host, Host):
+        return
+    code = function.__code__
+    known = [one for one in code.co_consts if isinstance(one, str | int | float | tuple)]
+    # The same for each version of Python: those that come later find the kernels compiled.
+    name = build.key_of(function.__module__, code.co_qualname, str(code.co_names), str(known))
+    done = build.CACHE / "gathered" / name
+    if done.exists():
+        return
+    begin_anew = reset or (lambda: None)
+    pool = host.cupy.get_default_memory_pool()
+    pool.set_limit(MOST_MEMORY)
+    compiled = ufuse.compile(function)
+    with host.compiler.gathering(), failures_heard():
+        for one, moved in itertools.product((function, compiled, compiled), (False, True)):
+            begin_anew()
+            with suppress(Exception, AlarmError), on_alarm(_stop), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
+                given = make_args()
+                one(*(in_other_memory(x, host.cupy) if moved else x for x in given))
+    begin_anew()
+    compiled.reset()
+    pool.set_limit(0)
+    pool.free_all_blocks()
+    host.cupy.cuda.Stream.null.use()
+    done.parent.mkdir(parents=True, exist_ok=True)
+    done.touch()
+
+
+def _stop(*_: object) -> None:
+    raise AlarmError
 
 
 def check_restated(

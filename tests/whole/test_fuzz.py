@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from tests.support.cupy_host import Host
@@ -43,6 +47,47 @@ def test_random_programs_of_cupys_arrays(host: Host | RealDevice, first: int) ->
     for program in several:
         found = programs.difference(program, "numpy")
         assert not found, f"{programs.shown(program)}\n{found}"
+
+
+HANGING = """
+import sys, threading, time
+from dataclasses import replace
+from tests.whole.fuzz import __main__ as fuzz, kinds
+
+def prepare(programs):
+    for program in programs:
+        if program.seed == 2:
+            lock = threading.Lock()
+            lock.acquire()
+            lock.acquire()  # as of a thread that a fork has left behind
+
+def stuck(self, program, backend):
+    if program.seed == 4:
+        time.sleep(1000)
+    return ""
+
+fuzz.STILL = fuzz.LONGEST = 1
+kinds.Kind.difference = stuck
+fuzz.KINDS["branches"] = replace(kinds.KINDS["branches"], prepare=prepare)
+sys.argv[1:] = ["--kind", "branches", "--count", "6", "--processes", "2"]
+sys.exit(fuzz.main())
+"""
+
+
+@pytest.mark.any_python
+def test_the_search_does_not_hang() -> None:
+    """A process that no longer goes on is killed, its program named, and all others run."""
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", HANGING],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert "seed 2, backend numpy: THE INTERPRETER DIED (killed" in ended.stdout, ended.stderr
+    assert "\n6 programs, 1 of them without an end, {'crashed': 1}, " in ended.stdout
+    assert ended.returncode == 1
 
 
 def test_python_programs_run_alike_twice() -> None:

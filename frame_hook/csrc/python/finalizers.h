@@ -11,6 +11,7 @@
 #include "python/storage.h"
 
 bool has_no_finalizer(PyObject *object);
+void die_unnoticed(PyTypeObject *type);
 bool attribute_has_no_finalizer(PyObject *object, PyObject *name, AttributePlace *known);
 
 #endif

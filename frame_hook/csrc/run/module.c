@@ -94,6 +94,18 @@ ask_has_no_finalizer(PyObject *Py_UNUSED(module), PyObject *object)
     return PyBool_FromLong(has_no_finalizer(object));
 }
 
+/* die_unnoticed(type) */
+static PyObject *
+let_die_unnoticed(PyObject *Py_UNUSED(module), PyObject *type)
+{
+    if (!PyType_Check(type)) {
+        return PyErr_Format(PyExc_TypeError, "die_unnoticed() takes a class, not %.100s",
+                            Py_TYPE(type)->tp_name);
+    }
+    die_unnoticed((PyTypeObject *)type);
+    Py_RETURN_NONE;
+}
+
 /* is_dict_of(dict, object) */
 static PyObject *
 is_dict_of(PyObject *Py_UNUSED(module), PyObject *args)
@@ -216,6 +228,8 @@ static PyMethodDef module_methods[] = {
      "Whether the eval-frame hook evaluates frames now."},
     {"nothing_is_handled", ask_nothing_is_handled, METH_NOARGS,
      "Whether the program handles no exception where it has called, or been traced."},
+    {"die_unnoticed", let_die_unnoticed, METH_O,
+     "Have the finalizers of instances of a class, not of its subclasses, count for nothing."},
     {"has_no_finalizer", ask_has_no_finalizer, METH_O,
      "Whether no finalizer or weakref callback runs when an object, and what it owns, dies."},
     {"is_dict_of", is_dict_of, METH_VARARGS,

@@ -13,17 +13,24 @@ ndi: Any = None
 special: Any = None
 kernels: Any = None
 
-PROGRAMS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {}
+Programs = dict[str, tuple[Callable[..., Any], dict[str, Any]]]
+PROGRAMS: Programs = {}
 
 
-def program(**given: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Put a function on the list, with its arguments."""
+def listing(programs: Programs) -> Callable[..., Any]:
+    """What puts a function on a list, with its arguments."""
 
-    def listed(function: Callable[..., Any]) -> Callable[..., Any]:
-        PROGRAMS[function.__name__] = function, given
-        return function
+    def program(**given: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def listed(function: Callable[..., Any]) -> Callable[..., Any]:
+            programs[function.__name__] = function, given
+            return function
 
-    return listed
+        return listed
+
+    return program
+
+
+program = listing(PROGRAMS)
 
 
 def normal(*shape: int, dtype: str = "f8") -> Any:

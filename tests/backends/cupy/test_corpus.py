@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.cupy_host import Host
 from tests.support.real_device import RealDevice
-from tests.support.restated import check_restated, restated, sending
+from tests.support.restated import check_restated, compile_at_once, restated, sending
 
 MODULES = (
     "arrays changing conversions dying edges effects gathering indexes masks object_everyday python transforms"
@@ -54,6 +54,7 @@ def test_a_program_restated(host: Host, module: str, place: int) -> None:
     if row.function.__name__ in UNORDERED and isinstance(host, RealDevice):
         pytest.skip("eager CuPy itself adds in another order in each run")
     make = sending(row.make_args, host.cupy)
+    compile_at_once(host, row.function, make, programs.reset)
     again = row.function.__name__ in WAITS_AGAIN
     compiled = check_restated(
         host, row.function, make, again, state=programs.state, reset=programs.reset

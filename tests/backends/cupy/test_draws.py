@@ -114,8 +114,48 @@ def dropped(cp: Any, rs: Any, x: Any) -> Any:
     return y.T, cp.dot(y[:, 0], kept[:, 1]), y.mean(axis=0)
 
 
+def more_distributions(cp: Any, rs: Any, x: Any) -> Any:
+    return (
+        cp.random.standard_gamma(2.0, 3) + 1,
+        cp.random.standard_t(4, size=3),
+        cp.random.rayleigh(size=2) * x[0, 1],
+        cp.random.weibull(1.5, (2, 2)),
+        rs.pareto(3.0, 4, dtype="f4"),
+        rs.power(2, 3),
+        rs.chisquare(3.0),
+    )
+
+
+def counts(cp: Any, rs: Any, x: Any) -> Any:
+    return (
+        cp.random.poisson(3.0, (2, 2)) * 2,
+        cp.random.poisson(size=3),
+        cp.random.poisson(x + 1),
+        rs.poisson(lam=x[0] * 2) - x[0],
+        cp.random.binomial(10, 0.5, 4),
+        rs.geometric(0.3, size=x.shape),
+    )
+
+
+def summarised(cp: Any, rs: Any, x: Any) -> Any:
+    y = cp.random.rand(*x.shape) + x
+    first = cp.percentile(y, 50), cp.percentile(y, [5, 95.0], axis=0), cp.quantile(y, 0.25, 1)
+    paths = cp.cumsum(y, axis=0) + y.cumprod().reshape(y.shape)
+    return first, cp.median(y, axis=0), cp.median(y), cp.ptp(y, axis=1), paths, rs.rand(2)
+
+
+def chosen_once(cp: Any, rs: Any, x: Any) -> Any:
+    places = cp.random.choice(len(x), 3, replace=False)
+    return (
+        x[places],
+        cp.random.choice(20, size=(2, 3), replace=False) + 1,
+        rs.choice(x[:, 0], 2, False),
+        rs.choice(x.shape[0], len(x), replace=False),
+    )
+
+
 ONE_GRAPH = [
-    elementwise, distributions, whole_numbers, in_order, seeded, unused, permuted, shuffled, chosen, own_state,
+    more_distributions, counts, summarised, chosen_once, elementwise, distributions, whole_numbers, in_order, seeded, unused, permuted, shuffled, chosen, own_state,
     estimated, looped, dropped,
 ]  # fmt: skip
 FUNCTIONS = [*ONE_GRAPH, branched, behind_a_solver]
@@ -226,6 +266,10 @@ ERRORS: list[Callable[[Any, Any], Any]] = [
     lambda cp, n: cp.random.choice(n),
     lambda cp, n: cp.random.normal(0, 1, 3, dtype="i4"),
     lambda cp, n: cp.random.shuffle(n),
+    lambda cp, n: cp.random.choice(n, n + 1, replace=False),
+    lambda cp, n: cp.random.gamma(size=n),
+    lambda cp, n: cp.random.default_rng(1).binomial(n, 1, 3),
+    lambda cp, n: cp.random.Generator(cp.random.XORWOW(-n)),
 ]
 
 
@@ -278,6 +322,22 @@ def generated(rng: Any, x: Any) -> Any:
     )
 
 
+def generated_more(rng: Any, x: Any) -> Any:
+    """Other distributions, of numbers and of arrays."""
+    return (
+        rng.poisson(3.0, (2, 2)) * 2,
+        rng.poisson(x + 1) - x,
+        rng.poisson(),
+        rng.gamma(2.0, 1.5, 3),
+        rng.standard_gamma(2.0, size=(2, 3), dtype="f4"),
+        rng.beta(2.0, 5, x.shape[0]) + 1,
+        rng.chisquare(3.0, 2),
+        rng.power(2.0, 4),
+        rng.binomial(10, 0.25, 3),
+        rng.geometric(0.5, size=3),
+    )
+
+
 def generated_integers(rng: Any, x: Any) -> Any:
     """Whole numbers, and elements that they pick."""
     i = rng.integers(0, 4, 5)
@@ -299,6 +359,35 @@ def dropped_out(rng: Any, x: Any) -> Any:
     return x
 
 
+def test_generators_of_bits(host: Host) -> None:
+    """A Generator of each kind of bits, which the function makes; of bits from elsewhere plain Python makes one."""
+    cp = host.cupy
+
+    def made(x: Any, seed: int) -> Any:
+        rng = cp.random.Generator(cp.random.XORWOW(seed))
+        other = cp.random.Generator(cp.random.Philox4x3210(seed=seed))
+        bits_of_two = cp.random.MRG32k3a(3)
+        first, second = (cp.random.Generator(bits_of_two) for _ in range(2))
+        return x + rng.random(x.shape), other.poisson(2.0, 3), first.random(2), second.random(2)
+
+    def shared(x: Any, of: Any) -> Any:
+        return cp.random.Generator(of).random(3) + x[0]
+
+    x = cp.asarray(X)
+    compiled = ufuse.compile(made)
+    for seed in (1, 1, 2, 3):
+        assert bits(compiled(x, seed)) == bits(made(x, seed))
+    assert not compiled.breaks
+    compiled = ufuse.compile(shared)
+    one, other = cp.random.XORWOW(1), cp.random.XORWOW(1)
+    for _ in range(3):
+        assert bits(compiled(x, one)) == bits(shared(x, other))
+    assert [found.code for found in compiled.breaks] == ["call"]
+    kept = ufuse.compile(lambda: cp.random.Generator(cp.random.XORWOW(5)))
+    drawn = [bits(kept().random(2)) for _ in range(3)]
+    assert drawn == [bits(cp.random.Generator(cp.random.XORWOW(5)).random(2))] * 3
+
+
 def of_two(rng: Any, x: Any) -> Any:
     """A state of the program's and CuPy's own, in turn."""
     cp_random = OTHERS["random"]
@@ -306,7 +395,7 @@ def of_two(rng: Any, x: Any) -> Any:
 
 
 OTHERS: dict[str, Any] = {}
-GENERATED = [generated, generated_integers, dropped_out, of_two]
+GENERATED = [generated, generated_more, generated_integers, dropped_out, of_two]
 
 
 @pytest.mark.parametrize("function", GENERATED, ids=lambda one: one.__name__)

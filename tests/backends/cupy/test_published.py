@@ -12,7 +12,7 @@ import pytest
 import ufuse
 from tests.support.cupy_host import Host
 from tests.support.real_device import RealDevice
-from tests.support.restated import check_restated, import_late_modules
+from tests.support.restated import check_restated, compile_at_once, import_late_modules
 from tests.support.unlimited import lift_limits
 
 from . import published
@@ -57,6 +57,7 @@ def test_a_program(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> No
             host.cupy.asarray(one) if isinstance(one, np.ndarray) else one for one in values
         )
 
+    compile_at_once(host, function, made)
     check_restated(host, function, made)
     compiled = ufuse.compile(function)
     compiled.reset()

@@ -162,7 +162,7 @@ def test_the_current_stream(host: Host) -> None:
 
 
 def test_a_break_inside(host: Host) -> None:
-    """What is behind it runs on the same stream, which plain Python leaves."""
+    """What is behind it runs on the same stream, which the graph behind it leaves."""
     cp = host.cupy
     mine = cp.cuda.Stream(non_blocking=True)
     seen: list[Any] = []
@@ -211,6 +211,111 @@ def test_what_gives_up_leaves_the_stream(host: Host) -> None:
         with pytest.raises(ValueError, match=r"."):
             compiled(x, y, wrong)
         assert cp.cuda.get_current_stream() is cp.cuda.Stream.null
+
+
+def test_a_stream_that_is_used_inside_another(host: Host) -> None:
+    """To leave is to go back to what was entered before, whatever was in use: so CuPy does it."""
+    cp = host.cupy
+    mine, other = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
+
+    def used(x: Any, y: Any) -> Any:
+        with mine:
+            z = x * 2 + y
+            mine.synchronize()
+            other.use()
+            w = z * 3
+            other.synchronize()
+        v = w + 1
+        is_other = cp.cuda.get_current_stream() is other
+        cp.cuda.Stream.null.use()
+        return z, w, v, is_other
+
+    compiled = check_restated(host, used, _arguments(host))
+    assert [one.code for one in compiled.breaks] == ["call"]  # which stream is current behind it
+    _check_late(host, used, compiled)
+
+
+def test_a_stream_that_was_in_use_is_forgotten(host: Host) -> None:
+    """Behind a `with` block the stream is current that was entered before, or the null stream, not one in use."""
+    cp = host.cupy
+    mine, other = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
+
+    def forgotten(x: Any, y: Any) -> Any:
+        mine.use()
+        with other:
+            z = x * 2 + y
+            other.synchronize()
+        return z, cp.cuda.get_current_stream() is mine, cp.cuda.get_current_stream().ptr
+
+    compiled = check_restated(host, forgotten, _arguments(host))
+    assert not any(compiled(*_arguments(host)())[1:])
+
+
+def test_what_gives_up_enters_the_stream_again(host: Host) -> None:
+    """A graph that has left a stream, which was entered before it, and finds out that it does not fit."""
+    cp = host.cupy
+    mine, other = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
+
+    def given_up(x: Any, device: Any) -> Any:
+        with mine:
+            y = x * 2
+            ufuse.graph_break("here")
+            y += 1
+        with other:
+            z = y * 2
+            number = device.id
+        return z, number
+
+    device = cp.cuda.Device(0)
+    compiled = check_restated(host, given_up, lambda: (cp.ones(3), device))
+    assert [one.code for one in compiled.breaks] == ["requested"]
+    for device.id in (1, 0, 1):
+        assert compiled(cp.ones(3), device)[1] == device.id
+        assert cp.cuda.get_current_stream() is cp.cuda.Stream.null
+        with pytest.raises(IndexError):  # there is nothing left to leave
+            mine.__exit__(None, None, None)
+
+
+def _turns(rng: random.Random, depth: int = 0) -> list[str]:
+    """Lines that enter, leave and use streams, break the graph, and look which stream is current."""
+    lines = []
+    for _ in range(rng.randint(1, 3)):
+        match rng.randrange(5 if depth < 3 else 4):
+            case 0:
+                lines.append(f"{rng.choice('abcd')}.use()")
+            case 1:
+                lines.append("ufuse.graph_break('here')")
+            case 2:
+                lines.append("seen.append(cp.cuda.get_current_stream())")
+            case 3:
+                lines.append("x = x * 2 + 1; wait()")
+            case _:
+                lines.append(f"with {rng.choice('abcd')}:")
+                lines += [f"    {line}" for line in _turns(rng, depth + 1)]
+    return lines
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_turns(host: Host, seed: int) -> None:
+    """Whatever is entered, left and used in turn, with breaks between: the streams that eager CuPy has."""
+    cp, rng = host.cupy, random.Random(seed)  # noqa: S311  not for secrets
+    lines = ["def turns(a, b, c, d, x):", "seen = []", *_turns(rng), *_turns(rng)]
+    text = "\n    ".join([*lines, "return x, seen"])
+    wait = cp.cuda.runtime.deviceSynchronize
+    file, names = f"<turns {seed}>", {"cp": cp, "ufuse": ufuse, "wait": wait}
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    exec(compile(text, file, "exec"), names)
+    turns = names["turns"]
+    streams = [cp.cuda.Stream.null, *(cp.cuda.Stream(non_blocking=True) for _ in range(3))]
+    compiled = ufuse.compile(turns)
+    rows = []
+    for one in (turns, compiled, compiled, compiled):
+        x, seen = one(*streams, cp.arange(4.0))
+        rows.append((x.tolist(), seen, cp.cuda.get_current_stream()))
+        with pytest.raises(IndexError):
+            streams[1].__exit__(None, None, None)
+        cp.cuda.Stream.null.use()
+    assert all(row == rows[0] for row in rows), text
 
 
 def test_events(host: Host) -> None:
@@ -333,6 +438,26 @@ def test_a_device_whose_number_changes(host: Host) -> None:
         mine.id = number
         assert compiled(cp.ones(4))[1] == number
     assert compiled.stats.hits
+
+
+def test_devices_are_compared(host: Host) -> None:
+    """By their numbers, whoever has made them; a device is no number."""
+    cp = host.cupy
+    mine = cp.cuda.Device(0)
+
+    def compared(x: Any, device: Any) -> Any:
+        with cp.cuda.Device(0):
+            y = x * 2
+        same = cp.cuda.Device() == cp.cuda.Device(0), x.device == device, mine == y.device
+        others = device != mine, device < mine, device >= mine, device == 0, device != "0"
+        return y, same, others
+
+    compiled = check_restated(host, compared, lambda: (cp.ones(4), cp.cuda.Device(0)))
+    assert not compiled.breaks
+    for number in (0, 1, 0):
+        device = cp.cuda.Device(0)
+        device.id = number
+        assert compiled(cp.ones(4), device)[1:] == compared(cp.ones(4), device)[1:]
 
 
 def test_a_break_inside_a_device(host: Host) -> None:

@@ -11,7 +11,7 @@ import pytest
 import ufuse
 from tests.support.compare import MODES, check_same
 from tests.support.cupy_host import Host
-from tests.support.restated import import_late_modules
+from tests.support.restated import check_restated, import_late_modules
 
 METHODS = """
     x.T | x.T.T | x.transpose() | x.transpose(*range(x.ndim)) | x.reshape(x.shape) | x.reshape(-1) | x.reshape(1, -1)
@@ -56,6 +56,30 @@ def test_what_a_method_gives(host: Host, method: str) -> None:
             function, compiled, lambda array=array: (array,), calls=2, modes=MODES[:1], copies=False
         )
     assert compiled.stats.traces
+
+
+def test_broadcast_objects(host: Host) -> None:
+    """`cupy.broadcast` knows the joint shape; `cross` and others ask it. One that leaves is a new object."""
+    cp = host.cupy
+
+    def joined(x: Any, y: Any) -> Any:
+        found = cp.broadcast(x[:, None], y)
+        shape = *found.shape, found.nd, found.size
+        left = cp.broadcast(x, 2 * x)
+        return cp.zeros(found.shape) + x[:, None], shape, left.shape, type(left)
+
+    compiled = check_restated(host, joined, lambda: (cp.arange(3.0), cp.arange(4.0)))
+    assert not compiled.breaks
+    kept = ufuse.compile(lambda x: cp.broadcast(x, x[:, None]))
+    for length in (2, 3, 4):
+        made = kept(cp.arange(float(length)))
+        assert type(made) is cp.broadcast
+        assert made.shape == (length, length)
+    assert not kept.breaks
+    numbers = check_restated(host, lambda x: cp.broadcast(x, 2.0).shape, lambda: (cp.ones(3),))
+    assert [one.code for one in numbers.breaks][:1] == ["numpy-call"]
+    with pytest.raises(ValueError, match="shape"):
+        compiled(cp.ones(3), cp.ones((2, 4, 4)))
 
 
 def test_a_graph_with_a_reshape_that_copies_reads_back(host: Host) -> None:

@@ -271,6 +271,35 @@ def test_attributes_of_functions() -> None:
     assert compiled.stats.traces >= 2
 
 
+def test_names_of_functions_made_in_the_call() -> None:
+    """Those of a function that the trace has made, or that is another object in each call."""
+
+    def shown(function, x):
+        return function(x), function.__name__, function.__qualname__, function.__doc__
+
+    def inside(x):
+        def doubled(value):
+            return value * 2
+
+        return doubled(x), doubled.__name__, doubled.__qualname__, (lambda: 0).__name__
+
+    def behind(x):
+        def doubled(value):
+            """Twice."""
+            return value * 2
+
+        doubled.__name__ = "again"
+        ufuse.graph_break("here")
+        return shown(doubled, x)
+
+    for function, codes in ((inside, set()), (behind, {"effect", "requested"})):
+        compiled = ufuse.compile(function)
+        for _ in range(3):
+            assert compiled(2.0) == function(2.0)
+            assert repr(compiled(np.ones(2))) == repr(function(np.ones(2)))
+        assert {one.code for one in compiled.breaks} == codes
+
+
 def test_the_name_in_the_text_of_a_class() -> None:
     """A class that is given another name, or another module, has another text."""
 

@@ -58,12 +58,14 @@ def install() -> Host:
         fourier,
         libraries,
         solvers,
+        sparse,
     )
 
     blas = libraries.install(cupy, _parts["device"], _parts["compiler"])
     fourier.install(cupy, blas)
     solvers.install(cupy, blas)
     curand.install(cupy, blas)
+    sparse.install()
     cub.install(cupy, _parts["device"], _parts["compiler"])
     from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
 

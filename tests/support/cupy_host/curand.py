@@ -108,6 +108,19 @@ class Generators:
         self.blas.submit(work)
         return made
 
+    def sized(self, size: Any, *given: Any) -> tuple[list[Any], Any]:
+        """Parameters as NumPy takes them, and the shape of what they give."""
+        on_host = [
+            self.cupy.asnumpy(one) if isinstance(one, self.cupy.ndarray) else one for one in given
+        ]
+        shape = np.broadcast_shapes(*map(np.shape, on_host))
+        return on_host, shape if size is None else size
+
+    def counts(self, generator: Any, size: Any, name: str, *given: Any) -> Any:
+        """Whole numbers of a distribution."""
+        on_host, size = self.sized(size, *given)
+        return self.drawn(generator, size, "q", name, *on_host)
+
     def floats(self, generator: Any, size: Any, dtype: Any, out: Any, name: str) -> Any:
         """Floats of a distribution without parameters, perhaps in memory that is given."""
         if out is not None:
@@ -170,6 +183,42 @@ def integers(
     return _drawing[0].cupy.add(low, made, dtype=dtype)
 
 
+def poisson(self: Any, lam: Any = 1.0, size: Any = None) -> Any:
+    """Counts of events, of a mean or of one for each element."""
+    return _drawing[0].counts(self, size, "poisson", lam)
+
+
+def binomial(self: Any, n: Any, p: Any, size: Any = None) -> Any:
+    """Counts of successes."""
+    if type(p) not in (float, _drawing[0].cupy.ndarray):
+        raise TypeError("p is required to be a cupy.ndarray or a scalar")
+    return _drawing[0].counts(self, size, "binomial", n, p)
+
+
+def geometric(self: Any, p: Any, size: Any = None) -> Any:
+    """Counts of trials."""
+    return _drawing[0].counts(self, size, "geometric", p)
+
+
+def standard_gamma(
+    self: Any, shape: Any, size: Any = None, dtype: Any = float, out: Any = None
+) -> Any:
+    """The gamma distribution without a scale, on which CuPy's `gamma` and `chisquare` build."""
+    drawing = _drawing[0]
+    (shape,), size = drawing.sized(size, shape)
+    made = drawing.drawn(self, size, "d", "standard_gamma", shape).astype(dtype, copy=False)
+    if out is None:
+        return made
+    drawing.cupy._core.elementwise_copy(made, out)
+    return out
+
+
+def beta(self: Any, a: Any, b: Any, size: Any = None, dtype: Any = float) -> Any:
+    """The beta distribution."""
+    given, size = _drawing[0].sized(size, a, b)
+    return _drawing[0].drawn(self, size, "d", "beta", *given).astype(dtype, copy=False)
+
+
 def install(cupy: Any, blas: Blas) -> None:
     """Put the stand-ins in cuRAND's place, and in that of a Generator's methods."""
     from cupy.random import _generator_api  # noqa: PLC0415 - only where CuPy is installed
@@ -177,7 +226,10 @@ def install(cupy: Any, blas: Blas) -> None:
 
     _generator_api.init_curand = lambda *_: None
     _drawing[:] = [Generators(cupy, blas)]
-    for method in (random, standard_normal, standard_exponential, uniform, integers):
+    counting = poisson, binomial, geometric
+    for method in (
+        random, standard_normal, standard_exponential, uniform, integers, standard_gamma, beta, *counting,
+    ):  # fmt: skip
         setattr(_generator_api.Generator, method.__name__, method)
 
     made: Any = Curand(blas)

@@ -124,13 +124,12 @@ class Text:
 
     @property
     def can_share_a_unit(self) -> bool:
-        """Whether the text may lie in a namespace beside others: it defines no macro, and includes only what all do."""
+        """Whether the text may lie in a namespace beside others: it includes only what all do."""
         includes = {
             re.sub(r'"(.*)"', r"<\1>", re.sub(r"\s+", "", match[0]))
             for match in INCLUDE.finditer(self.stripped)
         }
-        macros = set(re.findall(r"#\s*define\s+(\w+)", self.stripped))
-        return macros <= {"NAN"} and includes <= COMMON_INCLUDES
+        return includes <= COMMON_INCLUDES
 
     def unit(self) -> str:
         """The text for g++, and the table of its kernels."""
@@ -140,6 +139,8 @@ class Text:
         """The text for g++ as a part of a unit with others."""
         body = INCLUDE.sub("", rewritten(self.nameless))
         body = re.sub(r'extern\s+"C"\s+(?=__global__)', "", body)
+        macros = dict.fromkeys(re.findall(r"#\s*define\s+(\w+)", body))
+        body += "".join(f"\n#undef {name}" for name in macros if name not in OF_ALL)
         return f'namespace text_{self.unit_key} {{\n#line 1 "kernel"\n{body}\n}}\n{self.table(f"text_{self.unit_key}::")}'
 
     def table(self, namespace: str) -> str:
@@ -157,6 +158,7 @@ def rewritten(text: str) -> str:
     return DEVICE_VARIABLE.sub("__device_variable__", text)
 
 
+OF_ALL = {"NAN"}  # macros that some texts define and all may use
 COMMON_INCLUDES = {
     f"#include<cupy/{name}>"
     for name in (

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import faulthandler
 import os
+import signal
 import sys
 import time
 import traceback
@@ -26,6 +27,9 @@ CHUNK = 100
 THREADS = 3  # where they share what they can: in every other chunk
 LONGEST = 30  # seconds that a program may take
 LONGEST_SMALLER = 2  # seconds that a program may take that was made of one that differs
+STILL = 600  # seconds without a next program after which a process is killed; less would end slow compilers
+LOOKING = 0.05  # seconds between two looks at the processes
+PREPARING = "preparing "  # before the seed, in what a process writes of its progress
 DIED = 120  # the exit status of a process that cannot go on
 ENDED = 1  # and of one that was ended as a program took too long; as many that differ are one more
 
@@ -89,8 +93,12 @@ def chunk(seeds: range, asked: Asked, progress: Path) -> int:
     faulthandler.enable()
     sys.unraisablehook = lambda _: None  # programs made small fail in __del__ a lot
     failed = 0
-    progress.write_text(str(seeds.start))
-    asked.kind.prepare(map(asked.kind.generated, seeds))
+
+    def generated(seed: int) -> Any:
+        progress.write_text(f"{PREPARING}{seed}")
+        return asked.kind.generated(seed)
+
+    asked.kind.prepare(map(generated, seeds))
     for seed in seeds:
         progress.write_text(str(seed))
         with contextlib.ExitStack() as opened:
@@ -126,10 +134,14 @@ def dies(asked: Asked) -> Callable[[Any], bool]:
     """Whether a program ends the interpreter."""
 
     def quiet(program: Any) -> int:
-        os.close(2)
         sys.unraisablehook = lambda _: None
-        with limited(LONGEST_SMALLER):
-            asked.kind.difference(program, asked.backend)
+        with Path(os.devnull).open(
+            "w"
+        ) as nowhere:  # an alarm is not heard by what never comes back from C
+            os.dup2(nowhere.fileno(), 2)
+            faulthandler.dump_traceback_later(2 * LONGEST_SMALLER, exit=True, file=nowhere)
+            with limited(LONGEST_SMALLER):
+                asked.kind.difference(program, asked.backend)
         return 0
 
     def fails(program: Any) -> bool:
@@ -161,7 +173,7 @@ class Search:
     folder: Path
     waiting: list[range]
     failures: Counter[str] = field(default_factory=Counter)
-    running: dict[int, range] = field(default_factory=dict)
+    running: dict[int, tuple[range, float]] = field(default_factory=dict)  # with when it began
     done: int = 0
     endless: int = 0  # programs that do not end in plain Python either
 
@@ -173,22 +185,39 @@ class Search:
         """Give the next programs to a process of their own."""
         seeds = self.waiting.pop(0)
         progress = self.progress(seeds)
-        self.running[child_process(lambda: chunk(seeds, self.asked, progress))] = seeds
+        progress.write_text(f"{PREPARING}{seeds.start}")
+        child = child_process(lambda: chunk(seeds, self.asked, progress))
+        self.running[child] = seeds, time.time()
+
+    def ended(self) -> tuple[int, int]:
+        """A process that has ended, and its status; one that stands still is killed."""
+        while True:
+            child, status = os.waitpid(-1, os.WNOHANG)
+            if child:
+                return child, status
+            for one, (seeds, started) in self.running.items():
+                last = max(started, self.progress(seeds).stat().st_mtime)
+                if time.time() - last > STILL:
+                    os.kill(one, signal.SIGKILL)
+                    return os.waitpid(one, 0)
+            time.sleep(LOOKING)
 
     def finish_one(self) -> None:
-        """Wait until a process ends; where it died, what was behind that program runs again."""
-        child, status = os.wait()
-        seeds = self.running.pop(child)
+        """Wait until a process ends; where it died, its other programs that have not run yet run again."""
+        child, status = self.ended()
+        seeds, _ = self.running.pop(child)
         code = os.waitstatus_to_exitcode(status)
         self.done += len(seeds)
         if code == 0 or ENDED < code < DIED:
             self.failures["differ"] += max(code - ENDED, 0)
             return
-        died_at = int(self.progress(seeds).read_text())
-        rest = range(died_at + 1, seeds.stop)
-        self.done -= len(rest)
-        if rest:
-            self.waiting.insert(0, rest)
+        wrote = self.progress(seeds).read_text()
+        died_at = int(wrote.removeprefix(PREPARING))
+        before = range(seeds.start, died_at if wrote.startswith(PREPARING) else seeds.start)
+        for rest in (range(died_at + 1, seeds.stop), before):
+            self.done -= len(rest)
+            if rest:
+                self.waiting.insert(0, rest)
         if code == ENDED and not ends_plainly(self.asked, self.asked.kind.generated(died_at)):
             self.endless += 1
             return
@@ -204,6 +233,8 @@ class Search:
                 program, dies(asked), asked.kind.smaller, asked.kind.is_usable, asked.kind.seconds
             )
         how = f"signal {-code}" if code < 0 else "it did not end, or could not go on"
+        if code == -signal.SIGKILL:
+            how = f"killed; for {STILL} seconds nothing went on, perhaps"
         print(f"--- seed {seed}, backend {asked.backend}: THE INTERPRETER DIED ({how})")
         print(asked.kind.shown(program), flush=True)
 
