@@ -29,6 +29,7 @@ from ufuse.frame_hook.nests import (
     made_rows,
     making,
     object_lists,
+    own_lists,
     ragged,
     reductions,
     searches,
@@ -57,6 +58,8 @@ from ufuse.frame_hook.nests.values import (
     NewDict,
     NotNativeError,
     Number,
+    OwnGroups,
+    OwnList,
     Part,
     Row,
     SliceOf,
@@ -385,6 +388,8 @@ def _compare_op(reader: Reader, arg: int) -> None:
     if elementwise.is_array(left) or elementwise.is_array(right):
         reader.stack.append(elementwise.binary(reader, name, left, right))
         return
+    if isinstance(left, Items) and isinstance(right, Items):
+        tuples.refuse_unlike(left, right)
     if name in IDENTITY and isinstance(left, Items) and isinstance(right, Items):
         _push_truth(reader, tuples.are_equal(reader, left, right), is_inverted=IDENTITY[name])
         return
@@ -634,6 +639,10 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
         reader.stack.append(arithmetic.inverse_truth(reader.out, found) if is_inverted else found)
         return
     container = fields.members(container)
+    if isinstance(container, OwnList):
+        container = own_lists.seen(reader, container)
+    if isinstance(container, OwnGroups):
+        container = container.of
     if isinstance(container, NewDict | MadeDict):
         found = made_dicts.contains(reader, container, item)
         _push_truth(reader, found, is_inverted=bool(is_inverted))

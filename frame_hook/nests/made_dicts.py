@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufuse.frame_hook.code.instructions import Instruction
-from ufuse.frame_hook.nests import conversions, either, elementwise, identity, made_lists
+from ufuse.frame_hook.nests import (
+    conversions,
+    either,
+    elementwise,
+    identity,
+    made_lists,
+    own_groups,
+)
 from ufuse.frame_hook.nests.keyed import FACTORIES, SEVERAL_TYPES
 from ufuse.frame_hook.nests.made_lists import GrowError
 from ufuse.frame_hook.nests.temporaries import holders_in, parts_in
@@ -31,12 +38,14 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Length,
+    Listed,
     MadeDict,
     MadeList,
     NewDict,
     NotNativeError,
     Number,
     NumberKind,
+    OwnGroups,
     Part,
     Turning,
     ZipOf,
@@ -98,7 +107,9 @@ def _zero(kind: NumberKind) -> bool | int | float:
     return False if kind.kind == "bool" else 0.0 if kind.is_real else 0
 
 
-def made(reader: Reader, function: Any, arguments: Sequence[Item]) -> NewDict | MadeDict:
+def made(
+    reader: Reader, function: Any, arguments: Sequence[Item]
+) -> NewDict | MadeDict | OwnGroups:
     """What a call of one of MAKERS gives.
 
     Raises:
@@ -114,6 +125,11 @@ def made(reader: Reader, function: Any, arguments: Sequence[Item]) -> NewDict | 
         )
         if factory is not None:
             return begin(reader, factory=factory)
+    if function in (dict, defaultdict):
+        makes = function is defaultdict and list(arguments) == [Known(list)]
+        groups = own_groups.begin(reader, makes=makes) if makes or not arguments else None
+        if groups is not None and (makes or function is dict):
+            return groups
     if function is dict and len(arguments) == 1 and reader.gives_back():
         (given,) = arguments
         if (
@@ -132,8 +148,15 @@ def made(reader: Reader, function: Any, arguments: Sequence[Item]) -> NewDict | 
     return begin(reader, is_set=function is set)
 
 
-def with_entries(reader: Reader, pairs: Sequence[tuple[Item, Item]]) -> NewDict | MadeDict:
+def with_entries(
+    reader: Reader, pairs: Sequence[tuple[Item, Item]]
+) -> NewDict | MadeDict | OwnGroups:
     """`{key: value, ...}`."""
+    groups = own_groups.begin(reader, makes=False)
+    if groups is not None:
+        if pairs:
+            raise NotNativeError("a dict of lists that is not empty from the start")
+        return groups
     found = begin(reader)
     for key, value in pairs:
         store(reader, found, key, value)
@@ -143,7 +166,7 @@ def with_entries(reader: Reader, pairs: Sequence[tuple[Item, Item]]) -> NewDict 
 # What is found ----------------------------------------------------------------------------------------------------
 
 
-def _entry(reader: Reader, item: Item, value: NumberKind | None) -> EntryOf:
+def entry_of(reader: Reader, item: Item, value: NumberKind | None) -> EntryOf:
     """What a dict gets under a key."""
     if isinstance(item, Items):
         return EntryOf(INT, value, is_pair=True)
@@ -167,7 +190,7 @@ def _key(reader: Reader, item: Item) -> Value:
     """A key as a table has it: two ints of a tuple lie in one, and are in doubt where they are larger than that."""
     if not isinstance(item, Items):
         return _whole(reader, item).value
-    if len(item.items) != 2:
+    if len(item.items) != 2 or item.site:
         raise NotNativeError("a key of a dict or set is no int, and no tuple of two")
     out = reader.out
     first, second = (_whole(reader, one).value for one in item.items)
@@ -229,8 +252,8 @@ def element(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item | None
     if owner.counts or _is_stored_at_once(reader, owner):
         return get(reader, owner, key, Known(_zero(owner.factory)))
     if isinstance(owner, NewDict) or owner.entry.value != owner.factory:
-        raise GrowError(owner.site, _entry(reader, key, owner.factory))
-    return _value_at(reader, owner, _entered(reader, owner, key))
+        raise GrowError(owner.site, entry_of(reader, key, owner.factory))
+    return _value_at(reader, owner, entered(reader, owner, key))
 
 
 def get(reader: Reader, owner: NewDict | MadeDict, key: Item, default: Item) -> Item | None:
@@ -291,11 +314,11 @@ def _loaded(one: Instruction) -> tuple[int, ...]:
 # What is put in ---------------------------------------------------------------------------------------------------
 
 
-def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
+def entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """The place of a key, which gets one; a doubt where it is new, and a loop goes over the keys."""
     _check_key(reader, owner, key)
     reader.outside.keyed.write(owner)
-    if (entry := _entry(reader, key, owner.entry.value)).key != owner.entry.key:
+    if (entry := entry_of(reader, key, owner.entry.value)).key != owner.entry.key:
         raise GrowError(owner.site, entry)
     if _has_numpys(reader, key) and reader.outside.keyed.known(owner) is not None:
         raise NotNativeError("it puts keys into a dict or set that are no ints of Python")
@@ -352,8 +375,10 @@ def _put(reader: Reader, owner: MadeDict, place: Value, one: Number, item: Item)
 
 def _number(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> Number:
     """A number for a key, as it is put into a dict."""
+    if isinstance(item, Listed):
+        own_groups.ask_for(owner)
     one = made_lists.number_of(reader, item)
-    entry = _entry(reader, key, one.type)
+    entry = entry_of(reader, key, one.type)
     if isinstance(owner, NewDict) or replace(owner.entry, origin=None) != entry:
         raise GrowError(owner.site, entry)
     return one
@@ -365,7 +390,7 @@ def store(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> N
         raise NotNativeError("it stores into a set")
     one = _number(reader, owner, key, item)
     assert isinstance(owner, MadeDict)
-    _put(reader, owner, _entered(reader, owner, key), one, item)
+    _put(reader, owner, entered(reader, owner, key), one, item)
 
 
 def _is_set(owner: NewDict | MadeDict) -> bool:
@@ -377,7 +402,7 @@ def _set_default(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Ite
     one = _number(reader, owner, key, item)
     assert isinstance(owner, MadeDict)
     before = reader.length(owner.keys, 0).value
-    place = _entered(reader, owner, key)
+    place = entered(reader, owner, key)
     is_new, found = reader.out.op("ieq", I1, place, before), _value_at(reader, owner, place)
     chosen = reader.out.op("select", one.value.type, is_new, one.value, found.value)
     _put(reader, owner, place, replace(one, value=chosen), item)
@@ -389,8 +414,8 @@ def add(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Known:
     if not _is_set(owner):
         raise NotNativeError("it adds to a dict")
     if isinstance(owner, NewDict):
-        raise GrowError(owner.site, _entry(reader, key, None))
-    _entered(reader, owner, key)
+        raise GrowError(owner.site, entry_of(reader, key, None))
+    entered(reader, owner, key)
     return Known(None)
 
 
@@ -435,7 +460,7 @@ def gone_over(reader: Reader, item: Item) -> Item:
     """
     if isinstance(item, SOME):
         item = DictView(item, "keys")
-    if not isinstance(item, DictView) or isinstance(item.of, GivenRows):
+    if not isinstance(item, DictView) or isinstance(item.of, GivenRows | OwnGroups):
         return item
     if _is_set(item.of):
         raise NotNativeError("it goes over a set")
