@@ -32,6 +32,7 @@ from ufuse.frame_hook.nests import (
     own_lists,
     ragged,
     reductions,
+    removals,
     searches,
     tables,
     tuples,
@@ -327,6 +328,14 @@ def _set_add(reader: Reader, depth: int) -> None:
     """The same of a set."""
     key = reader.stack.pop()
     made_dicts.add(reader, _grown(reader, depth), key)
+
+
+@reads("DELETE_SUBSCR")
+def _delete_subscr(reader: Reader, _: int) -> None:
+    key, container = reader.stack.pop(), reader.stack.pop()
+    if not isinstance(container, NewDict | MadeDict) or made_dicts.is_set(container):
+        raise NotNativeError("del of an item is compiled for dicts that the loop makes alone")
+    removals.delete(reader, container, key)
 
 
 def _grown(reader: Reader, depth: int) -> NewDict | MadeDict:

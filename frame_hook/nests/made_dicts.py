@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests import (
     identity,
     made_lists,
     own_groups,
+    removals,
 )
 from ufuse.frame_hook.nests.keyed import FACTORIES, SEVERAL_TYPES
 from ufuse.frame_hook.nests.made_lists import GrowError
@@ -93,17 +94,22 @@ def begin(
         values = reader.memory.array(reader, entry.value.dtype, ((False, 0),), entry.value)
         type_ = ELEMENTS[entry.value.dtype]
         reader.out.alloc(reader.array(values), one)
-        nothing = reader.out.constant(type_, _zero(entry.value))
+        nothing = reader.out.constant(type_, zero_of(entry.value))
         reader.out.store(reader.array(values), zero, nothing)
     places = None
-    if entry.origin is not None:
+    removes = removals.is_known(reader, site)
+    if entry.origin is not None or removes:
         places = reader.memory.array(reader, np.dtype(np.int64), ((False, 0),))
         reader.out.alloc(reader.array(places), one)
         reader.out.store(reader.array(places), zero, zero)
-    return MadeDict(keys, index, values, places, entry, site, factory, counts)
+    found = MadeDict(keys, index, values, places, entry, site, factory, counts, removes)
+    if removes:
+        removals.begin(reader, found)
+    return found
 
 
-def _zero(kind: NumberKind) -> bool | int | float:
+def zero_of(kind: NumberKind) -> bool | int | float:
+    """What a key leads to that has got nothing."""
     return False if kind.kind == "bool" else 0.0 if kind.is_real else 0
 
 
@@ -209,10 +215,11 @@ def place_of(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """The place of a key, or -1."""
     _check_key(reader, owner, key)
     numbers = reader.array(owner.keys), reader.array(owner.index)
-    return reader.out.op("find", I64, _key(reader, key), attributes=numbers)
+    place = reader.out.op("find", I64, _key(reader, key), attributes=numbers)
+    return removals.place_of(reader, owner, place) if owner.removes else place
 
 
-def _value_at(reader: Reader, owner: MadeDict, place: Value) -> Number:
+def value_at(reader: Reader, owner: MadeDict, place: Value) -> Number:
     """What the key at a place leads to."""
     if owner.values is None or owner.entry.value is None:
         raise NotNativeError("it takes an item of a set")
@@ -236,6 +243,8 @@ def contains(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item:
 
 def length(reader: Reader, owner: NewDict | MadeDict) -> Item:
     """`len(owner)`."""
+    if isinstance(owner, MadeDict) and owner.removes:
+        return removals.length(reader, owner)
     return Known(0) if isinstance(owner, NewDict) else reader.length(owner.keys, 0)
 
 
@@ -248,12 +257,12 @@ def element(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item | None
             return Known(None)
         place = place_of(reader, owner, key)
         reader.out.doubt_if(_is_missing(reader, place))
-        return _value_at(reader, owner, place)
+        return value_at(reader, owner, place)
     if owner.counts or _is_stored_at_once(reader, owner):
-        return get(reader, owner, key, Known(_zero(owner.factory)))
+        return get(reader, owner, key, Known(zero_of(owner.factory)))
     if isinstance(owner, NewDict) or owner.entry.value != owner.factory:
         raise GrowError(owner.site, entry_of(reader, key, owner.factory))
-    return _value_at(reader, owner, entered(reader, owner, key))
+    return value_at(reader, owner, entered(reader, owner, key))
 
 
 def get(reader: Reader, owner: NewDict | MadeDict, key: Item, default: Item) -> Item | None:
@@ -262,7 +271,7 @@ def get(reader: Reader, owner: NewDict | MadeDict, key: Item, default: Item) -> 
         _key(reader, key)
         return identity.shared(default)
     place = place_of(reader, owner, key)
-    missing, found = _is_missing(reader, place), _value_at(reader, owner, place)
+    missing, found = _is_missing(reader, place), value_at(reader, owner, place)
     if isinstance(default, Number) or (
         isinstance(default, Known) and type(default.value) in (int, float, bool)
     ):
@@ -330,7 +339,9 @@ def entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     numbers = reader.array(owner.keys), reader.array(owner.index)
     place = reader.out.enter(*numbers, columns, one)
     is_new = reader.out.op("ieq", I1, place, before)
-    if owner.places is not None:
+    if owner.removes:
+        removals.enter(reader, owner, place)
+    elif owner.places is not None:
         behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
         known = reader.out.op("load", I64, behind, attributes=(reader.array(owner.places),))
         known = reader.out.op("select", I64, is_new, origin, known)
@@ -342,6 +353,8 @@ def entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
 
 def _origin(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """Which item of a list a key is, -1 where it is an object that nothing else has; notes where it is neither."""
+    if owner.removes:
+        return reader.out.constant(I64, -1)
     if not owner.entry.is_pair and reader.tries.gives_lists and not identity.take(reader, key):
         listed = identity.listing(reader, key)
         if listed is not None and owner.entry.origin is None:
@@ -386,14 +399,15 @@ def _number(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) ->
 
 def store(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> None:
     """`owner[key] = item`."""
-    if _is_set(owner):
+    if is_set(owner):
         raise NotNativeError("it stores into a set")
     one = _number(reader, owner, key, item)
     assert isinstance(owner, MadeDict)
     _put(reader, owner, entered(reader, owner, key), one, item)
 
 
-def _is_set(owner: NewDict | MadeDict) -> bool:
+def is_set(owner: NewDict | MadeDict) -> bool:
+    """Whether it is a set."""
     return owner.is_set if isinstance(owner, NewDict) else owner.values is None
 
 
@@ -401,9 +415,9 @@ def _set_default(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Ite
     """`owner.setdefault(key, item)`."""
     one = _number(reader, owner, key, item)
     assert isinstance(owner, MadeDict)
-    before = reader.length(owner.keys, 0).value
+    is_new = _is_missing(reader, place_of(reader, owner, key))
     place = entered(reader, owner, key)
-    is_new, found = reader.out.op("ieq", I1, place, before), _value_at(reader, owner, place)
+    found = value_at(reader, owner, place)
     chosen = reader.out.op("select", one.value.type, is_new, one.value, found.value)
     _put(reader, owner, place, replace(one, value=chosen), item)
     return Number(one.type, chosen)
@@ -411,7 +425,7 @@ def _set_default(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Ite
 
 def add(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Known:
     """`owner.add(key)`."""
-    if not _is_set(owner):
+    if not is_set(owner):
         raise NotNativeError("it adds to a dict")
     if isinstance(owner, NewDict):
         raise GrowError(owner.site, entry_of(reader, key, None))
@@ -421,7 +435,8 @@ def add(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Known:
 
 def has_method(owner: NewDict | MadeDict, name: str) -> bool:
     """Whether a method is followed."""
-    return name in (OF_SETS if _is_set(owner) else METHODS)
+    others = removals.OF_SETS if is_set(owner) else removals.OF_DICTS
+    return name in others or name in (OF_SETS if is_set(owner) else METHODS)
 
 
 def called_method(
@@ -436,6 +451,8 @@ def called_method(
         return add(reader, owner, arguments[0])
     if name in VIEWS and not arguments:
         return DictView(owner, name)
+    if name in removals.OF_SETS | removals.OF_DICTS:
+        return removals.called_method(reader, owner, name, arguments)
     raise NotNativeError(f"the method {name} of a dict or set is not compiled so")
 
 
@@ -445,6 +462,7 @@ def called_method(
 def _values(reader: Reader, owner: MadeDict) -> Part:
     """What the keys lead to, in their order."""
     assert owner.values is not None
+    removals.refuse(owner)
     count = Length(reader.length(owner.keys, 0).value)
     return Part(
         owner.values, reader.dtype(owner.values), (reader.out.constant(I64, 1),), (Axis(count, 0),)
@@ -462,12 +480,13 @@ def gone_over(reader: Reader, item: Item) -> Item:
         item = DictView(item, "keys")
     if not isinstance(item, DictView) or isinstance(item.of, GivenRows | OwnGroups):
         return item
-    if _is_set(item.of):
+    if is_set(item.of):
         raise NotNativeError("it goes over a set")
     if isinstance(item.of, NewDict):
         return Items(())
     if item.of.entry.is_pair and item.what != "values":
         raise NotNativeError("it goes over a dict whose keys are tuples")
+    removals.refuse(item.of)
     keys = MadeList(item.of.keys, item.of.entry.key)
     if item.what == "keys":
         return keys
@@ -503,6 +522,7 @@ def described(item: MadeDict) -> str:
         NotNativeError: it has tuples as keys.
 
     """
+    removals.refuse(item)
     if item.entry.is_pair:
         raise NotNativeError("it returns a dict or set whose keys are tuples")
     return f"{_container(item)} of {item.entry}"

@@ -622,6 +622,7 @@ class MadeDict:
 
     `places`: which items of a list the keys are, where some are. `site`, `factory` and `counts` are as of `NewDict`;
     see `made_dicts.py`. One that the loop is given has its temporaries filled before, see `keyed.py`.
+    `removes`: items are taken out of it, see `removals.py`; `places` say which keys are there, then.
     """
 
     keys: TemporaryKind
@@ -632,6 +633,7 @@ class MadeDict:
     site: str
     factory: NumberKind | None
     counts: bool = False
+    removes: bool = False
 
 
 @record
