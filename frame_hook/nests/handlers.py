@@ -643,7 +643,7 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
     container, item = (characters.known(reader, reader.stack.pop()) for _ in range(2))
     if isinstance(container, Known) and type(container.value) is frozenset:
         container = Items(tuple(map(Known, container.value)))
-    if isinstance(item, Character):
+    if isinstance(item, Character) and not isinstance(container, NewDict | MadeDict | OwnGroups):
         found = characters.contains(reader, container, item)
         reader.stack.append(arithmetic.inverse_truth(reader.out, found) if is_inverted else found)
         return

@@ -16,6 +16,7 @@ import numpy as np
 
 from ufuse.frame_hook.code.instructions import Instruction
 from ufuse.frame_hook.nests import (
+    characters,
     conversions,
     either,
     elementwise,
@@ -176,6 +177,8 @@ def entry_of(reader: Reader, item: Item, value: NumberKind | None) -> EntryOf:
     """What a dict gets under a key."""
     if isinstance(item, Items):
         return EntryOf(INT, value, is_pair=True)
+    if characters.is_one(item):
+        return EntryOf(INT, value, is_text=True)
     return EntryOf(_whole(reader, item).type, value)
 
 
@@ -188,12 +191,16 @@ def _whole(reader: Reader, item: Item) -> Number:
 
 def _has_numpys(reader: Reader, item: Item) -> bool:
     """Whether a key is a number of NumPy's, or a tuple with one."""
-    parts = item.items if isinstance(item, Items) else (item,)
+    parts = item.items if isinstance(item, Items) else () if characters.is_one(item) else (item,)
     return any(_whole(reader, one).type.numpy for one in parts)
 
 
 def _key(reader: Reader, item: Item) -> Value:
     """A key as a table has it: two ints of a tuple lie in one, and are in doubt where they are larger than that."""
+    if characters.is_one(item):
+        one = characters.number(reader.out, item)
+        assert one is not None
+        return reader.out.op("to_i64", I64, one)
     if not isinstance(item, Items):
         return _whole(reader, item).value
     if len(item.items) != 2 or item.site:
@@ -208,6 +215,8 @@ def _key(reader: Reader, item: Item) -> Value:
 
 def _check_key(reader: Reader, owner: MadeDict, item: Item) -> None:
     if isinstance(item, Items) is not owner.entry.is_pair:
+        raise NotNativeError(SEVERAL_TYPES)
+    if characters.is_one(item) is not owner.entry.is_text:
         raise NotNativeError(SEVERAL_TYPES)
 
 
@@ -329,7 +338,8 @@ def entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     reader.outside.keyed.write(owner)
     if (entry := entry_of(reader, key, owner.entry.value)).key != owner.entry.key:
         raise GrowError(owner.site, entry)
-    if _has_numpys(reader, key) and reader.outside.keyed.known(owner) is not None:
+    is_odd = _has_numpys(reader, key) or owner.entry.is_text
+    if is_odd and reader.outside.keyed.known(owner) is not None:
         raise NotNativeError("it puts keys into a dict or set that are no ints of Python")
     one = _key(reader, key)
     origin = _origin(reader, owner, key)
@@ -355,7 +365,8 @@ def _origin(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """Which item of a list a key is, -1 where it is an object that nothing else has; notes where it is neither."""
     if owner.removes:
         return reader.out.constant(I64, -1)
-    if not owner.entry.is_pair and reader.tries.gives_lists and not identity.take(reader, key):
+    is_number = not owner.entry.is_pair and not owner.entry.is_text
+    if is_number and reader.tries.gives_lists and not identity.take(reader, key):
         listed = identity.listing(reader, key)
         if listed is not None and owner.entry.origin is None:
             raise GrowError(owner.site, replace(owner.entry, origin=listed[1]))
@@ -469,6 +480,17 @@ def _values(reader: Reader, owner: MadeDict) -> Part:
     )
 
 
+def refuse_keys(owner: MadeDict) -> None:
+    """Refuse to go over keys that are no numbers.
+
+    Raises:
+        NotNativeError: they are none.
+
+    """
+    if owner.entry.is_pair or owner.entry.is_text:
+        raise NotNativeError("it goes over a dict whose keys are tuples or characters")
+
+
 def gone_over(reader: Reader, item: Item) -> Item:
     """What a loop over a dict goes over, as it changes; anything else as it is.
 
@@ -484,8 +506,8 @@ def gone_over(reader: Reader, item: Item) -> Item:
         raise NotNativeError("it goes over a set")
     if isinstance(item.of, NewDict):
         return Items(())
-    if item.of.entry.is_pair and item.what != "values":
-        raise NotNativeError("it goes over a dict whose keys are tuples")
+    if item.what != "values":
+        refuse_keys(item.of)
     removals.refuse(item.of)
     keys = MadeList(item.of.keys, item.of.entry.key)
     if item.what == "keys":
@@ -523,8 +545,8 @@ def described(item: MadeDict) -> str:
 
     """
     removals.refuse(item)
-    if item.entry.is_pair:
-        raise NotNativeError("it returns a dict or set whose keys are tuples")
+    if item.entry.is_pair or item.entry.is_text:
+        raise NotNativeError("it returns a dict or set whose keys are tuples or characters")
     return f"{_container(item)} of {item.entry}"
 
 

@@ -134,7 +134,6 @@ def gone_over(owner: OwnGroups, what: str) -> Item:
         return owner.rows
     if isinstance(owner.of, NewDict):
         return Items(())
-    if owner.of.entry.is_pair:
-        raise NotNativeError("it goes over a dict whose keys are tuples")
+    made_dicts.refuse_keys(owner.of)
     keys = MadeList(owner.of.keys, owner.of.entry.key)
     return keys if what == "keys" else ZipOf((keys, owner.rows))

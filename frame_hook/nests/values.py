@@ -595,12 +595,14 @@ class EntryOf:
     """What a dict or a set gets: the kind of a key, and of what that leads to; None: nothing, it is a set.
 
     `origin`: a list of the program of which keys are items, if some are. `is_pair`: keys are tuples of two ints.
+    `is_text`: they are characters, of which the table has the numbers.
     """
 
     key: NumberKind
     value: NumberKind | None
     origin: ArrayKind | None = None
     is_pair: bool = False
+    is_text: bool = False
 
 
 @record

@@ -42,9 +42,13 @@ BOTH = (
 )
 
 
+TEXTS = ("v", "v", "s[i // 2]", "v.upper()", "s[-1]")
+
+
 def program_of(rng: random.Random) -> Callable[..., Any]:
     """A program; its text is its `__doc__`."""
-    is_set, key = rng.random() < 0.4, rng.choice(KEYS)
+    is_set, is_text = rng.random() < 0.4, rng.random() < 0.4
+    key, over = (rng.choice(TEXTS), "s") if is_text else (rng.choice(KEYS), "x")
     begun = (
         rng.choice(SETS if is_set else DICTS)
         if "(" not in key
@@ -52,7 +56,7 @@ def program_of(rng: random.Random) -> Callable[..., Any]:
     )
     lines = ["t = 0; low = -9; i = 0", begun.replace("{{", "{").replace("}}", "}")]
     for _ in range(rng.choice((1, 1, 2))):
-        lines.append("for i, v in enumerate(x):")
+        lines.append(f"for i, v in enumerate({over}):")
         for statement in rng.choices(
             [*(OF_SETS if is_set else OF_DICTS), *BOTH], k=rng.randint(2, 4)
         ):
@@ -66,7 +70,7 @@ def program_of(rng: random.Random) -> Callable[..., Any]:
         "sum(v in d for v in x), t",
     ]
     lines.append(f"return {rng.choice(end)}")
-    text = "\n".join(["def program(x):", *(f"    {one}" for one in lines), ""])
+    text = "\n".join(["def program(x, s):", *(f"    {one}" for one in lines), ""])
     name = f"<removals {rng.random()}>"
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
     known: dict[str, Any] = {"defaultdict": defaultdict, "Counter": Counter}
@@ -75,6 +79,8 @@ def program_of(rng: random.Random) -> Callable[..., Any]:
     return known["program"]  # type: ignore[no-any-return]
 
 
-def arguments_of(rng: random.Random) -> tuple[list[int]]:
-    """Keys, of which some are there several times."""
-    return ([rng.randrange(-9, rng.choice((3, 60))) for _ in range(rng.choice((0, 1, 9, 40)))],)
+def arguments_of(rng: random.Random) -> tuple[list[int], str]:
+    """Keys, of which some are there several times, and a text."""
+    letters = rng.choice(("ab", "abcdefgh", "aBc d1", "aé€b", "01"))
+    text = "".join(rng.choices(letters, k=rng.choice((1, 7, 30))))
+    return [rng.randrange(-9, rng.choice((3, 60))) for _ in range(rng.choice((0, 1, 9, 40)))], text
