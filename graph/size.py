@@ -230,6 +230,20 @@ def _depth_of_atom(atom: Atom) -> int:
     return 1 if isinstance(atom, Symbol) else max(depth(atom.left), 1 + depth(atom.right))
 
 
+def nesting(value: Size) -> int:
+    """How many quotients and remainders lie within one another."""
+    if isinstance(value, int):
+        return 0
+    atoms = (atom for monomial, _ in value.terms for atom in monomial)
+    return max(
+        (
+            0 if isinstance(atom, Symbol) else 1 + max(nesting(atom.left), nesting(atom.right))
+            for atom in atoms
+        ),
+        default=0,
+    )
+
+
 def weight(value: Size) -> int:
     """How much there is to compute: the terms and atoms of an expression, counted as often as they occur."""
     if isinstance(value, int):

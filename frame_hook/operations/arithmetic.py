@@ -378,6 +378,7 @@ def _on_numbers(
             if (
                 size.weight(a) * size.weight(b) > HEAVIEST
                 or size.depth(found := on_sizes(a, b)) > DEEPEST
+                or size.nesting(found) > DEEPEST
             ):
                 found = on_sizes(trace.sizes.fixed(a), trace.sizes.fixed(b))
             return _small_enough(trace, found)

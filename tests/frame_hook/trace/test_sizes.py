@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
+import ufuse
+from tests.support.native_loops import no_failures_inside
 from ufuse.frame_hook.trace.guards import DEEPEST, GuardProgram, postfix
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import Sizes
-from ufuse.graph.size import Size, depth, divide, symbol
+from ufuse.graph.size import Size, depth, divide, nesting, symbol
 
 LEAVES = {name: ("int", at) for at, name in enumerate("nmk")}
 
@@ -73,3 +76,28 @@ def test_a_number_that_is_too_deep_breaks() -> None:
     assert len(postfix(left, LEAVES)) == 4 * DEEPEST + 1
     with pytest.raises(GraphBreak, match="in many steps"):
         postfix(right, LEAVES)
+
+
+def test_remainders_of_remainders_are_numbers_in_the_end() -> None:
+    """Where a loop that is unrolled computes many, one after another, Python could not read their text."""
+
+    def parts(x: np.ndarray, n: int) -> tuple[np.ndarray, int]:
+        t = n
+        for _ in range(120):
+            t = t * 2 % 91 + n
+        return x[: t % 3] * 2, t
+
+    compiled, x = ufuse.compile(parts), np.arange(9.0)
+    with no_failures_inside():
+        for n in (5, 6, 7, 8, 5):
+            found, wanted = compiled(x, n), parts(x, n)
+            assert (found[0].tolist(), found[1]) == (wanted[0].tolist(), wanted[1])
+
+
+def test_nesting_of_expressions() -> None:
+    """It grows by each quotient or remainder, not by sums and products."""
+    number: Size = symbol("n")
+    for level in range(4):
+        assert nesting(number * 3 + 1) == level
+        number = divide("%", number + 5, 7)
+    assert nesting(12) == 0
