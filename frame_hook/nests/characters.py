@@ -52,7 +52,7 @@ def compare(code: Code, name: str, left: Item, right: Item) -> Item | None:
     """The comparison of a character with another, or with a constant; None where neither is one."""
     if not isinstance(left, Character) and not isinstance(right, Character):
         return None
-    values = [_number(code, one) for one in (left, right)]
+    values = [number(code, one) for one in (left, right)]
     if None not in values:
         return Number(BOOL, code.op(f"i{name}", I1, *[one for one in values if one is not None]))
     if name in ("eq", "ne") and all(map(_has_plain_equality, (left, right))):
@@ -86,7 +86,7 @@ def contains(reader: Reader, container: Item, item: Character) -> Item:
 
 def as_int(code: Code, function: object, item: Item) -> Item | None:
     """`ord(item)`, or `int(item)` of a digit; None of what is no character."""
-    if function is ord and isinstance(item, Known) and _number(code, item) is not None:
+    if function is ord and isinstance(item, Known) and number(code, item) is not None:
         return Known(ord(item.value))
     if not isinstance(item, Character):
         return None
@@ -113,13 +113,17 @@ def called_method(code: Code, owner: Character, name: str) -> Item:
     return Number(BOOL, found)
 
 
-def _number(code: Code, item: Item) -> Value | None:
+def is_one(item: Item) -> bool:
+    """Whether it is a character, or a constant that is one."""
+    is_constant = isinstance(item, Known) and type(item.value) is str and len(item.value) == 1
+    return is_constant or isinstance(item, Character)
+
+
+def number(code: Code, item: Item) -> Value | None:
     """Of a character; None of what is none."""
     if isinstance(item, Character):
         return item.value
-    if isinstance(item, Known) and type(item.value) is str and len(item.value) == 1:
-        return code.constant(U32, ord(item.value))
-    return None
+    return code.constant(U32, ord(item.value)) if isinstance(item, Known) and is_one(item) else None
 
 
 def _is_between(code: Code, value: Value, first: str, last: str) -> Value:

@@ -30,6 +30,8 @@ from ufuse.frame_hook.nests import (
     made_dicts,
     made_rows,
     object_lists,
+    own_groups,
+    own_lists,
     places_of_lists,
     ragged,
     searches,
@@ -65,6 +67,9 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Objects,
     OtherList,
+    OwnGroups,
+    OwnList,
+    OwnLists,
     Part,
     Ragged,
     Row,
@@ -79,7 +84,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
 
-LISTS = Numbers, OtherList, Listed, MadeList, MadeRows, MadeDeque
+LISTS = Numbers, OtherList, Listed, MadeList, MadeRows, OwnLists, OwnList, MadeDeque
 # To what the views of a dict are as tuples.
 GOES_OVER = (len, sum, min, max, any, all, enumerate, zip, reversed)
 
@@ -103,9 +108,15 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return Method(owner, name)
     if isinstance(owner, Listed | MadeList | MadeRows) and name in ("append", "pop", "insert"):
         return Method(owner, name)
+    if isinstance(owner, Items) and name in ("append", "pop"):
+        own_lists.ask_instead(owner)
+    if isinstance(owner, OwnLists | OwnList) and name in own_lists.METHODS:
+        return Method(owner, name)
     if isinstance(owner, Listed | MadeDeque) and name in made_deques.METHODS:
         return Method(owner, name)
     if isinstance(owner, NewDict | MadeDict) and made_dicts.has_method(owner, name):
+        return Method(owner, name)
+    if isinstance(owner, OwnGroups) and name in own_groups.METHODS:
         return Method(owner, name)
     if isinstance(owner, GivenRows) and name in ragged.METHODS:
         return Method(owner, name)
@@ -159,9 +170,14 @@ def call(
             if found is not None:
                 reader.stack.append(found)
             return
+        if isinstance(owner, OwnGroups) and not keywords:
+            reader.stack.append(own_groups.called_method(reader, owner, name, arguments))
+            return
         if isinstance(owner, GivenRows) and not keywords:
             reader.stack.append(ragged.called_method(reader, owner, name, arguments))
             return
+        if isinstance(owner, OwnList) and name in searches.METHODS:
+            owner = own_lists.seen(reader, owner)
         if name in searches.METHODS and searches.is_searched(owner):
             searches.called_method(reader, owner, name, arguments, keywords)
             return
@@ -215,6 +231,8 @@ def _call_known(
         else:
             reader.stack.append(made_dicts.made(reader, value, arguments))
         return
+    if value is len and len(arguments) == 1 and isinstance(arguments[0], OwnGroups):
+        arguments = [arguments[0].of]
     if value is len and len(arguments) == 1 and isinstance(arguments[0], NewDict | MadeDict):
         reader.stack.append(made_dicts.length(reader, arguments[0]))
         return
@@ -224,7 +242,7 @@ def _call_known(
     is_given = isinstance(value, types.FunctionType)  # what is given dicts and sets as they are
     arguments = [
         one
-        if is_given and isinstance(one, NewDict | MadeDict | GivenRows)
+        if is_given and isinstance(one, NewDict | MadeDict | GivenRows | OwnGroups | OwnList)
         else made_dicts.listed(reader, ragged.gone_over(reader, one))
         for one in arguments
     ]

@@ -18,6 +18,8 @@ from ufuse.frame_hook.nests import (
     made_lists,
     made_rows,
     object_lists,
+    own_groups,
+    own_lists,
     ragged,
     tables,
     tuples,
@@ -47,6 +49,8 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Objects,
     OtherList,
+    OwnGroups,
+    OwnList,
     Part,
     Row,
     SliceOf,
@@ -98,6 +102,8 @@ def element(reader: Reader, container: Item, key: Item) -> Item:
         return object_lists.item_of_tuple(reader, container, characters.known(reader, key))
     if isinstance(container, Table | Row):
         return tables.element(reader, container, key)
+    if isinstance(container, OwnGroups):
+        return own_groups.element(reader, container, key)
     if isinstance(container, ragged.SOME):
         return ragged.element(reader, container, key)
     if isinstance(container, Objects):
@@ -196,6 +202,12 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
     if isinstance(container, MadeRows):
         made_rows.store(reader, container, key, item)
         return
+    if isinstance(container, OwnGroups):
+        own_groups.store(reader, container, key, item)
+        return
+    if isinstance(container, OwnList):
+        own_lists.store(reader, container, key, item)
+        return
     if isinstance(container, Entries):
         keyed.ask_for(container)
     if isinstance(container, NewDict | MadeDict):
@@ -207,6 +219,7 @@ def store_element(reader: Reader, container: Item, key: Item, item: Item) -> Non
     if isinstance(container, Entries | Thing) and isinstance(container.value, dict):
         raise NotNativeError(NOT_KEYED)
     if isinstance(container, Items):
+        own_lists.ask_instead(container)
         raise NotNativeError("it stores into a tuple")
     if not isinstance(container, Array | Part):
         raise NotNativeError("it stores into what is no array")

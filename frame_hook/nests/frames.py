@@ -10,7 +10,7 @@ from typing import Any
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.nests.positions import joins
-from ufuse.frame_hook.nests.values import EntryOf, Item, Kind, Listing, NumberKind, RowOf
+from ufuse.frame_hook.nests.values import EntryOf, Item, Kind, Listing, ListsOf, NumberKind, RowOf
 from ufuse.graph.records import record
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
@@ -53,7 +53,7 @@ class Tries:
     fields: frozenset[str] = frozenset()
     wide: frozenset[str] = frozenset()
     members: frozenset[int] = frozenset()
-    grown: frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf]]] = frozenset()
+    grown: frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf | ListsOf]]] = frozenset()
     gives_lists: bool = False
     small: frozenset[str] = frozenset()
     keyed: frozenset[str] = frozenset()

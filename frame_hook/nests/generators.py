@@ -54,6 +54,7 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Number,
     Numbers,
+    OwnLists,
     RaggedRow,
     RangeOf,
     Row,
@@ -411,7 +412,7 @@ def _choosing(function: Any) -> Consumer:
 
 def _append(reader: Reader, item: Item) -> None:
     result = result_so_far(reader)
-    assert isinstance(result, Listed | MadeList | MadeRows)
+    assert isinstance(result, Listed | MadeList | MadeRows | OwnLists)
     made_rows.append(reader, result, item)
 
 

@@ -29,8 +29,10 @@ from ufuse.frame_hook.nests import (
     made_rows,
     making,
     object_lists,
+    own_lists,
     ragged,
     reductions,
+    removals,
     searches,
     tables,
     tuples,
@@ -57,6 +59,8 @@ from ufuse.frame_hook.nests.values import (
     NewDict,
     NotNativeError,
     Number,
+    OwnGroups,
+    OwnList,
     Part,
     Row,
     SliceOf,
@@ -326,6 +330,14 @@ def _set_add(reader: Reader, depth: int) -> None:
     made_dicts.add(reader, _grown(reader, depth), key)
 
 
+@reads("DELETE_SUBSCR")
+def _delete_subscr(reader: Reader, _: int) -> None:
+    key, container = reader.stack.pop(), reader.stack.pop()
+    if not isinstance(container, NewDict | MadeDict) or made_dicts.is_set(container):
+        raise NotNativeError("del of an item is compiled for dicts that the loop makes alone")
+    removals.delete(reader, container, key)
+
+
 def _grown(reader: Reader, depth: int) -> NewDict | MadeDict:
     """The dict or set that a comprehension makes."""
     found = reader.on_stack(depth)
@@ -385,6 +397,8 @@ def _compare_op(reader: Reader, arg: int) -> None:
     if elementwise.is_array(left) or elementwise.is_array(right):
         reader.stack.append(elementwise.binary(reader, name, left, right))
         return
+    if isinstance(left, Items) and isinstance(right, Items):
+        tuples.refuse_unlike(left, right)
     if name in IDENTITY and isinstance(left, Items) and isinstance(right, Items):
         _push_truth(reader, tuples.are_equal(reader, left, right), is_inverted=IDENTITY[name])
         return
@@ -629,11 +643,15 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
     container, item = (characters.known(reader, reader.stack.pop()) for _ in range(2))
     if isinstance(container, Known) and type(container.value) is frozenset:
         container = Items(tuple(map(Known, container.value)))
-    if isinstance(item, Character):
+    if isinstance(item, Character) and not isinstance(container, NewDict | MadeDict | OwnGroups):
         found = characters.contains(reader, container, item)
         reader.stack.append(arithmetic.inverse_truth(reader.out, found) if is_inverted else found)
         return
     container = fields.members(container)
+    if isinstance(container, OwnList):
+        container = own_lists.seen(reader, container)
+    if isinstance(container, OwnGroups):
+        container = container.of
     if isinstance(container, NewDict | MadeDict):
         found = made_dicts.contains(reader, container, item)
         _push_truth(reader, found, is_inverted=bool(is_inverted))

@@ -21,6 +21,7 @@ from ufuse.frame_hook.nests import (
     made_lists,
     made_rows,
     object_lists,
+    own_lists,
     ragged,
     tables,
 )
@@ -50,6 +51,8 @@ from ufuse.frame_hook.nests.values import (
     Number,
     Numbers,
     Objects,
+    OwnList,
+    OwnLists,
     Pairs,
     PairsOf,
     Part,
@@ -91,6 +94,8 @@ SEQUENCES = (
     | Row
     | Ragged
     | RaggedRow
+    | OwnLists
+    | OwnList
     | RangeOf
 )
 
@@ -290,6 +295,11 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
         case Ragged():
             _set(reader, name, zero, one)
             return RaggedRows(item), ragged.length(reader, item).value
+        case OwnLists():
+            _set(reader, name, zero, one)
+            return RaggedRows(item), ragged.length(reader, item).value
+        case OwnList():
+            return _begin(reader, own_lists.seen(reader, item), name)
         case RaggedRow(of, start, _):
             _set(reader, name, start, out.constant(I64, len(of.columns)))
             turn: TurnKind = RaggedItems(of) if of.has_tuples else Elements(of.holder, 0)
@@ -402,7 +412,9 @@ def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
             return elements.part(reader, holder, (*indices, now))
         case Rows(made):
             return made_rows.row(reader, made, now)
-        case RaggedRows(of):
+        case RaggedRows(OwnLists() as made):
+            return OwnList(made, now)
+        case RaggedRows(Ragged() as of):
             return ragged.row(reader, of, now)
         case RaggedItems(of):
             return ragged.item_at(reader, of, now)

@@ -54,6 +54,10 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Objects,
     OtherList,
+    OwnGroups,
+    OwnList,
+    OwnListKind,
+    OwnLists,
     Part,
     PartKind,
     Ragged,
@@ -125,6 +129,11 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return item
         case Ragged() | GivenRows() | Method(GivenRows()):
             return item
+        case OwnLists() | OwnGroups() | Method(OwnLists() | OwnGroups()):
+            return item
+        case OwnList(of, place):
+            out.set(f"{name}.place", place)
+            return OwnListKind(of)
         case RaggedRow(of, start, count):
             out.set(f"{name}.start", start)
             out.set(f"{name}.count", count)
@@ -157,7 +166,7 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             return keep(reader, name, elementwise.computed(reader, item))
         case Items(items, register):
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
-            return ItemsKind(tuple(keep_item(reader, *pair) for pair in pairs), register)
+            return ItemsKind(tuple(keep_item(reader, *pair) for pair in pairs), register, item.site)
         case Listed(items, site):
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
             return ListedKind(tuple(keep_item(reader, *pair) for pair in pairs), site)
@@ -195,6 +204,8 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
             return Row(holder, type_, out.get(f"{name}[0]", I64))
         case RaggedRowKind(of):
             return RaggedRow(of, out.get(f"{name}.start", I64), out.get(f"{name}.count", I64))
+        case OwnListKind(of):
+            return OwnList(of, out.get(f"{name}.place", I64))
         case MemberKind(holder):
             return Member(holder, out.get(f"{name}[0]", I64))
         case BoundKind(function, owner):
@@ -207,7 +218,7 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
             return views.kept(reader, kind)
         case ItemsKind():
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(kind.items))
-            return Items(tuple(kept(reader, *pair) for pair in pairs), kind.register)
+            return Items(tuple(kept(reader, *pair) for pair in pairs), kind.register, kind.site)
         case ListedKind(items, site):
             pairs = ((f"{name}.{place}", one) for place, one in enumerate(items))
             return Listed(tuple(kept(reader, *pair) for pair in pairs), site)
@@ -218,7 +229,7 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
 
 def _method(owner: Item, name: str) -> Method:
     """A method of what can be kept."""
-    owners = Array | Part | Complex | Character | Listed
+    owners = Array | Part | Complex | Character | Listed | OwnList | Row | RaggedRow
     assert isinstance(owner, owners)
     return Method(owner, name)
 

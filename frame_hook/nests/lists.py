@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests import (
     made_dicts,
     made_rows,
     object_lists,
+    own_lists,
     ragged,
     tables,
     views,
@@ -50,6 +51,9 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Objects,
     OtherList,
+    OwnGroups,
+    OwnList,
+    OwnLists,
     Part,
     Row,
     SliceOf,
@@ -184,10 +188,13 @@ def called_method(reader: Reader, owner: Item, name: str, arguments: Sequence[It
     """The result of a method of a list."""
     if isinstance(owner, MadeDeque):
         return made_deques.called_method(reader, owner, name, arguments)
+    if isinstance(owner, OwnList):
+        return own_lists.called_method(reader, owner, name, arguments)
     if name == "popleft":  # of an empty deque
         reader.go_to_doubt()
         return Known(None)
-    if name == "pop" and (not arguments or list(arguments) == [Known(-1)]):
+    is_last = not arguments or list(arguments) == [Known(-1)]
+    if name == "pop" and is_last and not isinstance(owner, OwnLists):
         return made_rows.pop(reader, owner)
     if name != "append" or len(arguments) != 1:
         raise NotNativeError(f"the method {name} of a list is not compiled yet")
@@ -197,7 +204,7 @@ def called_method(reader: Reader, owner: Item, name: str, arguments: Sequence[It
 
 def append(reader: Reader, owner: Item, item: Item) -> None:
     """`owner.append(item)`, and what a comprehension gives in a turn."""
-    if isinstance(owner, Listed | MadeList | MadeRows):
+    if isinstance(owner, Listed | MadeList | MadeRows | OwnLists):
         made_rows.append(reader, owner, item)
         return
     if not isinstance(owner, Numbers | OtherList):
@@ -293,6 +300,8 @@ def truth(reader: Reader, item: Item) -> Item:
         return Known(True)
     if isinstance(item, Listed):
         return Known(bool(item.items))
+    if isinstance(item, OwnGroups):
+        item = item.of
     if isinstance(item, NewDict | MadeDict):
         count = made_dicts.length(reader, item)
         if isinstance(count, Known):

@@ -18,6 +18,7 @@ from ufuse.frame_hook.nests.values import (
     MadeList,
     NotNativeError,
     Number,
+    OwnLists,
 )
 from ufuse.graph.nest import I1, I64, Value
 
@@ -37,6 +38,8 @@ def begin(reader: Reader, arguments: Sequence[Item]) -> Listed | MadeDeque:
         if made.items:
             raise GrowError(made.site, *made_rows.kinds_of(reader, made.items[0]))
         return made
+    if isinstance(made, OwnLists):
+        raise NotNativeError("a deque of lists is not compiled yet")
     made_rows.settled(made)
     found = MadeDeque(made)
     reader.out.set(_first(found), reader.out.constant(I64, 0))

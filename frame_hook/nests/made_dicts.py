@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufuse.frame_hook.code.instructions import Instruction
-from ufuse.frame_hook.nests import conversions, either, elementwise, identity, made_lists
+from ufuse.frame_hook.nests import (
+    characters,
+    conversions,
+    either,
+    elementwise,
+    identity,
+    made_lists,
+    own_groups,
+    removals,
+)
 from ufuse.frame_hook.nests.keyed import FACTORIES, SEVERAL_TYPES
 from ufuse.frame_hook.nests.made_lists import GrowError
 from ufuse.frame_hook.nests.temporaries import holders_in, parts_in
@@ -31,12 +40,14 @@ from ufuse.frame_hook.nests.values import (
     Items,
     Known,
     Length,
+    Listed,
     MadeDict,
     MadeList,
     NewDict,
     NotNativeError,
     Number,
     NumberKind,
+    OwnGroups,
     Part,
     Turning,
     ZipOf,
@@ -84,21 +95,28 @@ def begin(
         values = reader.memory.array(reader, entry.value.dtype, ((False, 0),), entry.value)
         type_ = ELEMENTS[entry.value.dtype]
         reader.out.alloc(reader.array(values), one)
-        nothing = reader.out.constant(type_, _zero(entry.value))
+        nothing = reader.out.constant(type_, zero_of(entry.value))
         reader.out.store(reader.array(values), zero, nothing)
     places = None
-    if entry.origin is not None:
+    removes = removals.is_known(reader, site)
+    if entry.origin is not None or removes:
         places = reader.memory.array(reader, np.dtype(np.int64), ((False, 0),))
         reader.out.alloc(reader.array(places), one)
         reader.out.store(reader.array(places), zero, zero)
-    return MadeDict(keys, index, values, places, entry, site, factory, counts)
+    found = MadeDict(keys, index, values, places, entry, site, factory, counts, removes)
+    if removes:
+        removals.begin(reader, found)
+    return found
 
 
-def _zero(kind: NumberKind) -> bool | int | float:
+def zero_of(kind: NumberKind) -> bool | int | float:
+    """What a key leads to that has got nothing."""
     return False if kind.kind == "bool" else 0.0 if kind.is_real else 0
 
 
-def made(reader: Reader, function: Any, arguments: Sequence[Item]) -> NewDict | MadeDict:
+def made(
+    reader: Reader, function: Any, arguments: Sequence[Item]
+) -> NewDict | MadeDict | OwnGroups:
     """What a call of one of MAKERS gives.
 
     Raises:
@@ -114,6 +132,11 @@ def made(reader: Reader, function: Any, arguments: Sequence[Item]) -> NewDict | 
         )
         if factory is not None:
             return begin(reader, factory=factory)
+    if function in (dict, defaultdict):
+        makes = function is defaultdict and list(arguments) == [Known(list)]
+        groups = own_groups.begin(reader, makes=makes) if makes or not arguments else None
+        if groups is not None and (makes or function is dict):
+            return groups
     if function is dict and len(arguments) == 1 and reader.gives_back():
         (given,) = arguments
         if (
@@ -132,8 +155,15 @@ def made(reader: Reader, function: Any, arguments: Sequence[Item]) -> NewDict | 
     return begin(reader, is_set=function is set)
 
 
-def with_entries(reader: Reader, pairs: Sequence[tuple[Item, Item]]) -> NewDict | MadeDict:
+def with_entries(
+    reader: Reader, pairs: Sequence[tuple[Item, Item]]
+) -> NewDict | MadeDict | OwnGroups:
     """`{key: value, ...}`."""
+    groups = own_groups.begin(reader, makes=False)
+    if groups is not None:
+        if pairs:
+            raise NotNativeError("a dict of lists that is not empty from the start")
+        return groups
     found = begin(reader)
     for key, value in pairs:
         store(reader, found, key, value)
@@ -143,10 +173,12 @@ def with_entries(reader: Reader, pairs: Sequence[tuple[Item, Item]]) -> NewDict 
 # What is found ----------------------------------------------------------------------------------------------------
 
 
-def _entry(reader: Reader, item: Item, value: NumberKind | None) -> EntryOf:
+def entry_of(reader: Reader, item: Item, value: NumberKind | None) -> EntryOf:
     """What a dict gets under a key."""
     if isinstance(item, Items):
         return EntryOf(INT, value, is_pair=True)
+    if characters.is_one(item):
+        return EntryOf(INT, value, is_text=True)
     return EntryOf(_whole(reader, item).type, value)
 
 
@@ -159,15 +191,19 @@ def _whole(reader: Reader, item: Item) -> Number:
 
 def _has_numpys(reader: Reader, item: Item) -> bool:
     """Whether a key is a number of NumPy's, or a tuple with one."""
-    parts = item.items if isinstance(item, Items) else (item,)
+    parts = item.items if isinstance(item, Items) else () if characters.is_one(item) else (item,)
     return any(_whole(reader, one).type.numpy for one in parts)
 
 
 def _key(reader: Reader, item: Item) -> Value:
     """A key as a table has it: two ints of a tuple lie in one, and are in doubt where they are larger than that."""
+    if characters.is_one(item):
+        one = characters.number(reader.out, item)
+        assert one is not None
+        return reader.out.op("to_i64", I64, one)
     if not isinstance(item, Items):
         return _whole(reader, item).value
-    if len(item.items) != 2:
+    if len(item.items) != 2 or item.site:
         raise NotNativeError("a key of a dict or set is no int, and no tuple of two")
     out = reader.out
     first, second = (_whole(reader, one).value for one in item.items)
@@ -180,16 +216,19 @@ def _key(reader: Reader, item: Item) -> Value:
 def _check_key(reader: Reader, owner: MadeDict, item: Item) -> None:
     if isinstance(item, Items) is not owner.entry.is_pair:
         raise NotNativeError(SEVERAL_TYPES)
+    if characters.is_one(item) is not owner.entry.is_text:
+        raise NotNativeError(SEVERAL_TYPES)
 
 
 def place_of(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """The place of a key, or -1."""
     _check_key(reader, owner, key)
     numbers = reader.array(owner.keys), reader.array(owner.index)
-    return reader.out.op("find", I64, _key(reader, key), attributes=numbers)
+    place = reader.out.op("find", I64, _key(reader, key), attributes=numbers)
+    return removals.place_of(reader, owner, place) if owner.removes else place
 
 
-def _value_at(reader: Reader, owner: MadeDict, place: Value) -> Number:
+def value_at(reader: Reader, owner: MadeDict, place: Value) -> Number:
     """What the key at a place leads to."""
     if owner.values is None or owner.entry.value is None:
         raise NotNativeError("it takes an item of a set")
@@ -213,6 +252,8 @@ def contains(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item:
 
 def length(reader: Reader, owner: NewDict | MadeDict) -> Item:
     """`len(owner)`."""
+    if isinstance(owner, MadeDict) and owner.removes:
+        return removals.length(reader, owner)
     return Known(0) if isinstance(owner, NewDict) else reader.length(owner.keys, 0)
 
 
@@ -225,12 +266,12 @@ def element(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item | None
             return Known(None)
         place = place_of(reader, owner, key)
         reader.out.doubt_if(_is_missing(reader, place))
-        return _value_at(reader, owner, place)
+        return value_at(reader, owner, place)
     if owner.counts or _is_stored_at_once(reader, owner):
-        return get(reader, owner, key, Known(_zero(owner.factory)))
+        return get(reader, owner, key, Known(zero_of(owner.factory)))
     if isinstance(owner, NewDict) or owner.entry.value != owner.factory:
-        raise GrowError(owner.site, _entry(reader, key, owner.factory))
-    return _value_at(reader, owner, _entered(reader, owner, key))
+        raise GrowError(owner.site, entry_of(reader, key, owner.factory))
+    return value_at(reader, owner, entered(reader, owner, key))
 
 
 def get(reader: Reader, owner: NewDict | MadeDict, key: Item, default: Item) -> Item | None:
@@ -239,7 +280,7 @@ def get(reader: Reader, owner: NewDict | MadeDict, key: Item, default: Item) -> 
         _key(reader, key)
         return identity.shared(default)
     place = place_of(reader, owner, key)
-    missing, found = _is_missing(reader, place), _value_at(reader, owner, place)
+    missing, found = _is_missing(reader, place), value_at(reader, owner, place)
     if isinstance(default, Number) or (
         isinstance(default, Known) and type(default.value) in (int, float, bool)
     ):
@@ -291,13 +332,14 @@ def _loaded(one: Instruction) -> tuple[int, ...]:
 # What is put in ---------------------------------------------------------------------------------------------------
 
 
-def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
+def entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """The place of a key, which gets one; a doubt where it is new, and a loop goes over the keys."""
     _check_key(reader, owner, key)
     reader.outside.keyed.write(owner)
-    if (entry := _entry(reader, key, owner.entry.value)).key != owner.entry.key:
+    if (entry := entry_of(reader, key, owner.entry.value)).key != owner.entry.key:
         raise GrowError(owner.site, entry)
-    if _has_numpys(reader, key) and reader.outside.keyed.known(owner) is not None:
+    is_odd = _has_numpys(reader, key) or owner.entry.is_text
+    if is_odd and reader.outside.keyed.known(owner) is not None:
         raise NotNativeError("it puts keys into a dict or set that are no ints of Python")
     one = _key(reader, key)
     origin = _origin(reader, owner, key)
@@ -307,7 +349,9 @@ def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     numbers = reader.array(owner.keys), reader.array(owner.index)
     place = reader.out.enter(*numbers, columns, one)
     is_new = reader.out.op("ieq", I1, place, before)
-    if owner.places is not None:
+    if owner.removes:
+        removals.enter(reader, owner, place)
+    elif owner.places is not None:
         behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
         known = reader.out.op("load", I64, behind, attributes=(reader.array(owner.places),))
         known = reader.out.op("select", I64, is_new, origin, known)
@@ -319,7 +363,10 @@ def _entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
 
 def _origin(reader: Reader, owner: MadeDict, key: Item) -> Value:
     """Which item of a list a key is, -1 where it is an object that nothing else has; notes where it is neither."""
-    if not owner.entry.is_pair and reader.tries.gives_lists and not identity.take(reader, key):
+    if owner.removes:
+        return reader.out.constant(I64, -1)
+    is_number = not owner.entry.is_pair and not owner.entry.is_text
+    if is_number and reader.tries.gives_lists and not identity.take(reader, key):
         listed = identity.listing(reader, key)
         if listed is not None and owner.entry.origin is None:
             raise GrowError(owner.site, replace(owner.entry, origin=listed[1]))
@@ -352,8 +399,10 @@ def _put(reader: Reader, owner: MadeDict, place: Value, one: Number, item: Item)
 
 def _number(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> Number:
     """A number for a key, as it is put into a dict."""
+    if isinstance(item, Listed):
+        own_groups.ask_for(owner)
     one = made_lists.number_of(reader, item)
-    entry = _entry(reader, key, one.type)
+    entry = entry_of(reader, key, one.type)
     if isinstance(owner, NewDict) or replace(owner.entry, origin=None) != entry:
         raise GrowError(owner.site, entry)
     return one
@@ -361,14 +410,15 @@ def _number(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) ->
 
 def store(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> None:
     """`owner[key] = item`."""
-    if _is_set(owner):
+    if is_set(owner):
         raise NotNativeError("it stores into a set")
     one = _number(reader, owner, key, item)
     assert isinstance(owner, MadeDict)
-    _put(reader, owner, _entered(reader, owner, key), one, item)
+    _put(reader, owner, entered(reader, owner, key), one, item)
 
 
-def _is_set(owner: NewDict | MadeDict) -> bool:
+def is_set(owner: NewDict | MadeDict) -> bool:
+    """Whether it is a set."""
     return owner.is_set if isinstance(owner, NewDict) else owner.values is None
 
 
@@ -376,9 +426,9 @@ def _set_default(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Ite
     """`owner.setdefault(key, item)`."""
     one = _number(reader, owner, key, item)
     assert isinstance(owner, MadeDict)
-    before = reader.length(owner.keys, 0).value
-    place = _entered(reader, owner, key)
-    is_new, found = reader.out.op("ieq", I1, place, before), _value_at(reader, owner, place)
+    is_new = _is_missing(reader, place_of(reader, owner, key))
+    place = entered(reader, owner, key)
+    found = value_at(reader, owner, place)
     chosen = reader.out.op("select", one.value.type, is_new, one.value, found.value)
     _put(reader, owner, place, replace(one, value=chosen), item)
     return Number(one.type, chosen)
@@ -386,17 +436,18 @@ def _set_default(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Ite
 
 def add(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Known:
     """`owner.add(key)`."""
-    if not _is_set(owner):
+    if not is_set(owner):
         raise NotNativeError("it adds to a dict")
     if isinstance(owner, NewDict):
-        raise GrowError(owner.site, _entry(reader, key, None))
-    _entered(reader, owner, key)
+        raise GrowError(owner.site, entry_of(reader, key, None))
+    entered(reader, owner, key)
     return Known(None)
 
 
 def has_method(owner: NewDict | MadeDict, name: str) -> bool:
     """Whether a method is followed."""
-    return name in (OF_SETS if _is_set(owner) else METHODS)
+    others = removals.OF_SETS if is_set(owner) else removals.OF_DICTS
+    return name in others or name in (OF_SETS if is_set(owner) else METHODS)
 
 
 def called_method(
@@ -411,6 +462,8 @@ def called_method(
         return add(reader, owner, arguments[0])
     if name in VIEWS and not arguments:
         return DictView(owner, name)
+    if name in removals.OF_SETS | removals.OF_DICTS:
+        return removals.called_method(reader, owner, name, arguments)
     raise NotNativeError(f"the method {name} of a dict or set is not compiled so")
 
 
@@ -420,10 +473,22 @@ def called_method(
 def _values(reader: Reader, owner: MadeDict) -> Part:
     """What the keys lead to, in their order."""
     assert owner.values is not None
+    removals.refuse(owner)
     count = Length(reader.length(owner.keys, 0).value)
     return Part(
         owner.values, reader.dtype(owner.values), (reader.out.constant(I64, 1),), (Axis(count, 0),)
     )
+
+
+def refuse_keys(owner: MadeDict) -> None:
+    """Refuse to go over keys that are no numbers.
+
+    Raises:
+        NotNativeError: they are none.
+
+    """
+    if owner.entry.is_pair or owner.entry.is_text:
+        raise NotNativeError("it goes over a dict whose keys are tuples or characters")
 
 
 def gone_over(reader: Reader, item: Item) -> Item:
@@ -435,14 +500,15 @@ def gone_over(reader: Reader, item: Item) -> Item:
     """
     if isinstance(item, SOME):
         item = DictView(item, "keys")
-    if not isinstance(item, DictView) or isinstance(item.of, GivenRows):
+    if not isinstance(item, DictView) or isinstance(item.of, GivenRows | OwnGroups):
         return item
-    if _is_set(item.of):
+    if is_set(item.of):
         raise NotNativeError("it goes over a set")
     if isinstance(item.of, NewDict):
         return Items(())
-    if item.of.entry.is_pair and item.what != "values":
-        raise NotNativeError("it goes over a dict whose keys are tuples")
+    if item.what != "values":
+        refuse_keys(item.of)
+    removals.refuse(item.of)
     keys = MadeList(item.of.keys, item.of.entry.key)
     if item.what == "keys":
         return keys
@@ -478,8 +544,9 @@ def described(item: MadeDict) -> str:
         NotNativeError: it has tuples as keys.
 
     """
-    if item.entry.is_pair:
-        raise NotNativeError("it returns a dict or set whose keys are tuples")
+    removals.refuse(item)
+    if item.entry.is_pair or item.entry.is_text:
+        raise NotNativeError("it returns a dict or set whose keys are tuples or characters")
     return f"{_container(item)} of {item.entry}"
 
 

@@ -31,6 +31,7 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Length,
     Listed,
+    ListsOf,
     MadeList,
     NotNativeError,
     Number,
@@ -50,13 +51,14 @@ if TYPE_CHECKING:
 
 SEVERAL_TYPES = "a list gets items of several types"
 MAY_BE_MIXED = frozenset((INT, FLOAT, NP_INT, NP_FLOAT))
-Grown = frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf]]]
+GrownBy = NumberKind | RowOf | EntryOf | ListsOf
+Grown = frozenset[tuple[str, frozenset[GrownBy]]]
 
 
 class GrowError(Exception):
     """The loop is to be read with a list or dict that gets items of some kinds: where that is made, and the kinds."""
 
-    def __init__(self, site: str, *kinds: NumberKind | RowOf | EntryOf) -> None:
+    def __init__(self, site: str, *kinds: GrownBy) -> None:
         super().__init__()
         self.site = site
         self.kinds = kinds
@@ -70,6 +72,8 @@ class GrowError(Exception):
         """
         known = dict(grown)
         kinds = known.get(self.site, frozenset()).union(self.kinds)
+        if any(isinstance(one, ListsOf) for one in kinds):
+            return frozenset((known | {self.site: _of_lists(kinds, known.get(self.site))}).items())
         if any(isinstance(one, EntryOf) for one in kinds):
             kinds = _of_origin(kinds)
             if len(kinds) > 1 or known.get(self.site) == kinds:
@@ -84,7 +88,8 @@ class GrowError(Exception):
             width = widths.pop() if len(widths) == 1 else None
             has_tuples = width is not None and all(one.has_tuples for one in rows)
             columns = _columns(rows) if has_tuples else ()
-            kinds = frozenset(RowOf(one, width, has_tuples, columns) for one in types)
+            is_list = any(one.is_list for one in rows)
+            kinds = frozenset(RowOf(one, width, has_tuples, columns, is_list) for one in types)
         if known.get(self.site) == kinds:
             raise NotNativeError(SEVERAL_TYPES)
         return frozenset((known | {self.site: kinds}).items())
@@ -101,9 +106,25 @@ def _columns(rows: Sequence[RowOf]) -> tuple[NumberKind, ...]:
     return tuple(found)
 
 
-def _of_origin(
-    kinds: frozenset[NumberKind | RowOf | EntryOf],
-) -> frozenset[NumberKind | RowOf | EntryOf]:
+def _of_lists(kinds: frozenset[GrownBy], known: frozenset[GrownBy] | None) -> frozenset[GrownBy]:
+    """What all lists in a list get: that is no guess once they have got some.
+
+    Raises:
+        NotNativeError: they get others, or others than lists are beside them.
+
+    """
+    wanted = {one for one in kinds if isinstance(one, ListsOf)}
+    before = [one for one in kinds if isinstance(one, RowOf)]
+    wanted |= {ListsOf((one.type,)) for one in before}
+    found = frozenset(one for one in wanted if not one.is_guess) or frozenset(wanted)
+    if len(before) + sum(isinstance(one, ListsOf) for one in kinds) < len(kinds):
+        raise NotNativeError(SEVERAL_TYPES)
+    if len(found) > 1 or found == known:
+        raise NotNativeError(SEVERAL_TYPES)
+    return found
+
+
+def _of_origin(kinds: frozenset[GrownBy]) -> frozenset[GrownBy]:
     """What a dict gets, with the only list of which some of its keys are items."""
     entries = [one for one in kinds if isinstance(one, EntryOf)]
     origins = {one.origin for one in entries} - {None}
@@ -208,7 +229,7 @@ def _lengthen_loops(reader: Reader, owner: MadeList) -> None:
     out = reader.out
     turning = [
         one
-        for one in parts_in(_stacks(reader), (Turning,))
+        for one in parts_in(stacks(reader), (Turning,))
         if isinstance(one.kind, Elements) and one.kind.holder == owner.holder
     ]
     found = [one for one in _gone_over(reader) if isinstance(one, Elements)]
@@ -229,10 +250,10 @@ def number_of(reader: Reader, item: Item) -> Number:
 
 def _gone_over(reader: Reader) -> list[Elements | Rows]:
     """What loops go over, in the functions around, too."""
-    return list(parts_in(_stacks(reader), (Elements, Rows)))
+    return list(parts_in(stacks(reader), (Elements, Rows)))
 
 
-def _stacks(reader: Reader) -> tuple[Any, ...]:
+def stacks(reader: Reader) -> tuple[Any, ...]:
     """The stacks of the function and of those around it."""
     versions: list[Version | None] = [reader.frame.caller]
     while versions[-1] is not None:

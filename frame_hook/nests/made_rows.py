@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests import (
     elements,
     elementwise,
     made_lists,
+    own_lists,
     reductions,
     views,
 )
@@ -37,11 +38,13 @@ from ufuse.frame_hook.nests.values import (
     Lazy,
     Length,
     Listed,
+    ListsOf,
     MadeList,
     MadeRows,
     NotNativeError,
     Number,
     NumberKind,
+    OwnLists,
     Part,
     RowOf,
     TemporaryKind,
@@ -56,18 +59,22 @@ MOST_IN_ROW = 16  # numbers of a tuple
 NOT_READ = "an item of a list of lists that is made in the loop is not compiled yet"
 
 
-def begin(reader: Reader, items: Sequence[Item]) -> Listed | MadeList | MadeRows:
+def begin(reader: Reader, items: Sequence[Item]) -> Listed | MadeList | MadeRows | OwnLists:
     """`[*items]`."""
     site = f"{reader.frame.function.prefix}{reader.at.position}"
     grown = dict(reader.tries.grown).get(site)
     if grown is None:
         reader.has_unknown = True
         return Listed(tuple(items), site)
-    made: MadeList | MadeRows
+    made: MadeList | MadeRows | OwnLists
+    lists = next((one for one in grown if isinstance(one, ListsOf)), None)
     rows = [one for one in grown if isinstance(one, RowOf)]
-    if rows:
+    if lists is not None:
+        reader.has_unknown |= lists.is_guess
+        made = own_lists.new(reader, lists, site)
+    elif rows:
         flat = made_lists.new(reader, frozenset(one.type for one in rows), site)
-        made = MadeRows(flat, rows[0].width, rows[0].has_tuples, rows[0].columns)
+        made = MadeRows(flat, rows[0].width, rows[0].has_tuples, rows[0].columns, rows[0].is_list)
         if made.width is None:
             for name in (_count_of(made), _width_of(made)):
                 reader.out.set(name, reader.out.constant(I64, 0))
@@ -87,8 +94,15 @@ def _width_of(made: MadeRows) -> str:
     return f".list{made.flat.holder.number}.width"
 
 
-def append(reader: Reader, owner: Listed | MadeList | MadeRows, item: Item) -> None:
+def append(reader: Reader, owner: Listed | MadeList | MadeRows | OwnLists, item: Item) -> None:
     """`owner.append(item)`."""
+    if isinstance(owner, OwnLists):
+        own_lists.append_list(reader, owner, item)
+        return
+    if isinstance(item, Listed) and not item.items and item.site:
+        own_lists.ask_for(owner.flat.site if isinstance(owner, MadeRows) else owner.site)
+    if isinstance(item, MadeRows) or (isinstance(item, Listed) and _has_tuples(item)):
+        own_lists.ask_for_tuples(reader, owner, item)
     row = _row(reader, item)
     if row is None:
         if isinstance(owner, MadeRows):
@@ -97,7 +111,7 @@ def append(reader: Reader, owner: Listed | MadeList | MadeRows, item: Item) -> N
         return
     if isinstance(owner, Listed) and not owner.site:
         raise NotNativeError("it appends to a list of which an array is made")
-    if isinstance(row, list) and isinstance(owner, MadeRows) and _takes(owner, row):
+    if isinstance(row, list) and isinstance(owner, MadeRows) and _takes(owner, row, item):
         made_lists.refuse_change(reader, owner.flat)
         elementwise.settle(reader)
         _note_types(reader, owner.flat, owner.flat.type)
@@ -106,7 +120,7 @@ def append(reader: Reader, owner: Listed | MadeList | MadeRows, item: Item) -> N
         for value in _as_slots(reader, owner, row):
             reader.out.append(reader.number(owner.flat.holder), value)
         return
-    kinds = _kinds(reader, row)
+    kinds = _kinds(reader, row, item)
     site = owner.flat.site if isinstance(owner, MadeRows) else owner.site
     if not isinstance(owner, MadeRows) or not all(_fits(owner, one) for one in kinds):
         raise GrowError(site, *kinds)
@@ -124,6 +138,10 @@ def append(reader: Reader, owner: Listed | MadeList | MadeRows, item: Item) -> N
     else:
         _note_types(reader, owner.flat, kinds[0].type)
         _append_all(reader, owner, row)
+
+
+def _has_tuples(item: Listed) -> bool:
+    return any(isinstance(one, Items) for one in item.items)
 
 
 def _row(reader: Reader, item: Item) -> list[Number] | MadeList | Part | None:
@@ -144,11 +162,19 @@ def _row(reader: Reader, item: Item) -> list[Number] | MadeList | Part | None:
     return None
 
 
-def _kinds(reader: Reader, row: list[Number] | MadeList | Part) -> list[RowOf]:
+def _is_list(item: Item) -> bool:
+    """Whether an item that is read as a tuple is a list."""
+    return isinstance(item, Listed) or (isinstance(item, Items) and bool(item.site))
+
+
+def _kinds(reader: Reader, row: list[Number] | MadeList | Part, item: Item) -> list[RowOf]:
     """What a list gets that a row is appended to."""
     if isinstance(row, list):
         columns = tuple(either.known(one).type for one in row)
-        return [RowOf(one, len(row), has_tuples=True, columns=columns) for one in columns]
+        return [
+            RowOf(one, len(row), has_tuples=True, columns=columns, is_list=_is_list(item))
+            for one in columns
+        ]
     if isinstance(row, Part):
         return [RowOf(reader.element_kind(row.dtype), None, has_tuples=False)]
     grown = dict(reader.tries.grown).get(row.site, frozenset())
@@ -159,7 +185,7 @@ def _kinds(reader: Reader, row: list[Number] | MadeList | Part) -> list[RowOf]:
 def kinds_of(reader: Reader, item: Item) -> list[RowOf] | list[NumberKind]:
     """What a list gets with a number, or with a row."""
     row = _row(reader, item)
-    return [made_lists.number_of(reader, item).type] if row is None else _kinds(reader, row)
+    return [made_lists.number_of(reader, item).type] if row is None else _kinds(reader, row, item)
 
 
 def _fits(owner: MadeRows, kind: RowOf) -> bool:
@@ -169,11 +195,14 @@ def _fits(owner: MadeRows, kind: RowOf) -> bool:
         and owner.width in (None, kind.width)
         and not owner.columns  # which take others
         and (kind.has_tuples or not owner.has_tuples)
+        and owner.has_lists >= kind.is_list
     )
 
 
-def _takes(owner: MadeRows, row: list[Number]) -> bool:
+def _takes(owner: MadeRows, row: list[Number], item: Item) -> bool:
     """Whether the numbers of a row are as those of all others, by their places."""
+    if _is_list(item) and not owner.has_lists:
+        return False
     return len(owner.columns) == len(row) and all(
         kind == one.type or (either.is_either(kind) and kind.kind == one.type.kind)
         for kind, one in zip(owner.columns, row, strict=True)
@@ -314,6 +343,8 @@ def row(reader: Reader, made: MadeRows, place: Value) -> Items:
         NotNativeError: its rows are others.
 
     """
+    if not made.has_tuples and made.width is None and not made.flat.mixed:
+        raise GrowError(made.flat.site, ListsOf((made.flat.type,)))
     if not made.has_tuples or made.width is None:
         raise NotNativeError(NOT_READ)
     return _numbers_from(reader, made, first_of(reader, made, place))
@@ -348,13 +379,13 @@ def _numbers_from(reader: Reader, made: MadeRows, first: Value) -> Items:
         value = out.op("to_i64", I64, number.value) if is_float else number.value
         tag = conversions.truth(out, next(tags)) if either.is_either(kind) else None
         found.append(Number(kind, value, tag))
-    return Items(tuple(found))
+    return Items(tuple(found), site=flat.site if made.has_lists else "")
 
 
 def store(reader: Reader, made: MadeRows, key: Item, item: Item) -> None:
     """`made[key] = item`, a tuple as the others are."""
     row = _row(reader, item) if isinstance(item, Items) else None
-    if not isinstance(row, list) or not _takes(made, row):
+    if not isinstance(row, list) or not _takes(made, row, item):
         raise NotNativeError("it stores what is no such tuple into a list of tuples")
     first = first_of(reader, made, _place_of(reader, made, key))
     elementwise.settle(reader)

@@ -306,6 +306,7 @@ class Outside:
 
     def grow(self, table: Table | Ragged | Objects) -> Table | Ragged | Objects | OtherList:
         """A list of tuples that is appended to, and so is no table; a tuple stays one."""
+        assert isinstance(table.holder, ArrayKind)  # a list of the program's
         register = table.holder.slot
         known = self.objects.get(register)
         value = self.sequences[register] if known is None else known.value

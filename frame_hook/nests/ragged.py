@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import elements, made_dicts, views
+from ufuse.frame_hook.nests import elements, made_dicts, own_groups, own_lists, views
 from ufuse.frame_hook.nests.integers import doubt_outside, minus, wrapped
 from ufuse.frame_hook.nests.values import (
     INT,
@@ -20,6 +20,9 @@ from ufuse.frame_hook.nests.values import (
     Listed,
     NotNativeError,
     Number,
+    OwnGroups,
+    OwnList,
+    OwnLists,
     Ragged,
     RaggedRow,
     ZipOf,
@@ -29,7 +32,7 @@ from ufuse.graph.nest import I1, I64, Value
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.reader import Reader
 
-SOME = Ragged, RaggedRow, GivenRows
+SOME = Ragged, RaggedRow, GivenRows, OwnLists, OwnList
 METHODS = frozenset(("get", "keys", "values", "items"))
 
 
@@ -47,9 +50,13 @@ def row(reader: Reader, of: Ragged, index: Value) -> RaggedRow:
     return RaggedRow(of, start, minus(reader.out, _place(reader, of, behind), start))
 
 
-def length(reader: Reader, item: Ragged | RaggedRow | GivenRows) -> Number:
+def length(reader: Reader, item: Ragged | RaggedRow | GivenRows | OwnLists | OwnList) -> Number:
     """`len(item)`."""
     out = reader.out
+    if isinstance(item, OwnLists):
+        return Number(INT, own_lists.count(reader, item))
+    if isinstance(item, OwnList):
+        item = own_lists.seen(reader, item)
     if isinstance(item, GivenRows):
         found = made_dicts.length(reader, item.of)
         assert isinstance(found, Number)
@@ -76,9 +83,15 @@ def item_at(reader: Reader, of: Ragged, place: Value) -> Item:
     return Items(tuple(numbers)) if of.has_tuples else numbers[0]
 
 
-def element(reader: Reader, container: Ragged | RaggedRow | GivenRows, key: Item) -> Item:
+def element(
+    reader: Reader, container: Ragged | RaggedRow | GivenRows | OwnLists | OwnList, key: Item
+) -> Item:
     """`container[key]`."""
     out = reader.out
+    if isinstance(container, OwnLists):
+        return own_lists.element(reader, container, key)
+    if isinstance(container, OwnList):
+        container = own_lists.seen(reader, container)
     if isinstance(container, GivenRows):
         found = made_dicts.place_of(reader, container.of, key)
         out.doubt_if(out.op("ilt", I1, found, out.constant(I64, 0)))
@@ -90,10 +103,11 @@ def element(reader: Reader, container: Ragged | RaggedRow | GivenRows, key: Item
     doubt_outside(out, place, count)
     if isinstance(container, Ragged):
         return row(reader, container, place)
-    return item_at(reader, container.of, _item_place(reader, container, place))
+    return item_at(reader, container.of, item_place(reader, container, place))
 
 
-def _item_place(reader: Reader, of: RaggedRow, index: Value) -> Value:
+def item_place(reader: Reader, of: RaggedRow, index: Value) -> Value:
+    """Where the numbers of an item of a row begin."""
     out, width = reader.out, len(of.of.columns)
     inside = out.op("mul", I64, index, out.constant(I64, width)) if width > 1 else index
     return out.op("add", I64, of.start, inside)
@@ -132,6 +146,12 @@ def _is_empty(item: Item) -> bool:
 
 def gone_over(reader: Reader, item: Item) -> Item:
     """What a loop over a dict of lists goes over, or over one of its views; anything else as it is."""
+    if isinstance(item, OwnList):
+        return own_lists.seen(reader, item)
+    if isinstance(item, OwnGroups):
+        return own_groups.gone_over(item, "keys")
+    if isinstance(item, DictView) and isinstance(item.of, OwnGroups):
+        return own_groups.gone_over(item.of, item.what)
     if isinstance(item, GivenRows):
         item = DictView(item, "keys")
     if not isinstance(item, DictView) or not isinstance(owner := item.of, GivenRows):

@@ -69,6 +69,17 @@ def chosen_number(reader: Reader, numbers: list[tuple[int, Number]], place: Valu
     return Number(kind, chosen, tag)
 
 
+def refuse_unlike(one: Items, other: Items) -> None:
+    """Refuse to compare a list that is read as a tuple with a tuple.
+
+    Raises:
+        NotNativeError: they are such.
+
+    """
+    if bool(one.site) is not bool(other.site):
+        raise NotNativeError("it compares a list with a tuple")
+
+
 def are_equal(reader: Reader, left: Items, right: Items) -> Number:
     """Whether two tuples of numbers, or of such tuples, are equal; a NaN may be one of the very objects of both."""
     out = reader.out

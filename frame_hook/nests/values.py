@@ -124,10 +124,11 @@ class ViewKind:
 
 @record
 class ItemsKind:
-    """A tuple, by the kinds of its items; `register` as of `Items`."""
+    """A tuple, by the kinds of its items; the others as of `Items`."""
 
     items: tuple[Kind, ...]
     register: int | None = None
+    site: str = ""
 
 
 @record
@@ -460,6 +461,9 @@ class Method:
         | Listed
         | MadeList
         | MadeRows
+        | OwnLists
+        | OwnList
+        | OwnGroups
         | MadeDeque
         | NewDict
         | MadeDict
@@ -477,10 +481,14 @@ class MethodKind:
 
 @record
 class Items:
-    """A tuple; of one from outside of the loop the register that it lies in."""
+    """A tuple; of one from outside of the loop the register that it lies in.
+
+    `site`: of a list that is read as a tuple where that list is made of which it is an item.
+    """
 
     items: tuple[Item, ...]
     register: int | None = field(default=None, compare=False)
+    site: str = field(default="", compare=False)
 
 
 @record
@@ -518,13 +526,14 @@ class MadeList:
 class RowOf:
     """A row that a list gets: the kind of a number in it, and how long it is, where that is known while reading.
 
-    `columns`: the kinds of its numbers by their places, where all rows have the same.
+    `columns`: the kinds of its numbers by their places, where all rows have the same. `is_list`: it is no tuple.
     """
 
     type: NumberKind
     width: int | None
     has_tuples: bool
     columns: tuple[NumberKind, ...] = ()
+    is_list: bool = False
 
 
 @record
@@ -535,6 +544,43 @@ class MadeRows:
     width: int | None
     has_tuples: bool
     columns: tuple[NumberKind, ...]
+    has_lists: bool = False
+
+
+@record
+class ListsOf:
+    """Of a list that gets lists, each of which grows by itself, as of `Ragged`; `is_guess`: none has an item so far."""
+
+    columns: tuple[NumberKind, ...]
+    has_tuples: bool = False
+    is_guess: bool = False
+
+
+@record
+class OwnLists:
+    """A list that the nest makes of lists which grow by themselves: their items, and where each has its own.
+
+    `site`: where it is made; see `own_lists.py`.
+    """
+
+    items: Ragged
+    rows: TemporaryKind
+    site: str
+
+
+@record
+class OwnList:
+    """One of these lists, by its place."""
+
+    of: OwnLists
+    place: Value
+
+
+@record
+class OwnListKind:
+    """The same, whose place lies in a variable."""
+
+    of: OwnLists
 
 
 @record
@@ -549,12 +595,14 @@ class EntryOf:
     """What a dict or a set gets: the kind of a key, and of what that leads to; None: nothing, it is a set.
 
     `origin`: a list of the program of which keys are items, if some are. `is_pair`: keys are tuples of two ints.
+    `is_text`: they are characters, of which the table has the numbers.
     """
 
     key: NumberKind
     value: NumberKind | None
     origin: ArrayKind | None = None
     is_pair: bool = False
+    is_text: bool = False
 
 
 @record
@@ -576,6 +624,7 @@ class MadeDict:
 
     `places`: which items of a list the keys are, where some are. `site`, `factory` and `counts` are as of `NewDict`;
     see `made_dicts.py`. One that the loop is given has its temporaries filled before, see `keyed.py`.
+    `removes`: items are taken out of it, see `removals.py`; `places` say which keys are there, then.
     """
 
     keys: TemporaryKind
@@ -586,6 +635,7 @@ class MadeDict:
     site: str
     factory: NumberKind | None
     counts: bool = False
+    removes: bool = False
 
 
 @record
@@ -597,10 +647,22 @@ class GivenRows:
 
 
 @record
+class OwnGroups:
+    """A dict that the nest makes which leads to such lists: the place of a key is that of its list.
+
+    `makes`: a `defaultdict`, where a missing key gets one. See `own_groups.py`.
+    """
+
+    of: MadeDict | NewDict
+    rows: OwnLists
+    makes: bool
+
+
+@record
 class DictView:
     """`keys`, `values` or `items` of such a dict, to be gone over."""
 
-    of: MadeDict | NewDict | GivenRows
+    of: MadeDict | NewDict | GivenRows | OwnGroups
     what: str
 
 
@@ -620,7 +682,7 @@ class Ragged:
     Items are numbers, or tuples of them, with these `columns`; `type` is that of the array's elements.
     """
 
-    holder: ArrayKind
+    holder: Holder
     type: NumberKind
     columns: tuple[NumberKind, ...]
     has_tuples: bool
@@ -718,7 +780,7 @@ class Rows:
 class RaggedRows:
     """Of a list of lists of several lengths."""
 
-    of: Ragged
+    of: Ragged | OwnLists
 
 
 @record
@@ -880,7 +942,7 @@ Item = (
     | ListPart | MadeList | MadeRows | MadeDeque | PairsOf | ReversedOf | GridOf | Turning | Empty | Thing | Entries
     | EntriesView | Bound | Numbers | Table | Row | OtherList | Objects | Member | Text | Character | Generator
     | Generating | CellOf | MadeFunction | Generated | MapOf | Lazily | Vectorized | NewDict | MadeDict | DictView
-    | Ragged | RaggedRow | GivenRows
+    | Ragged | RaggedRow | GivenRows | OwnLists | OwnList | OwnGroups
 )  # fmt: skip
 SlotKind = NumberKind | ArrayKind | ItemsKind | MemberKind  # of slots of the frame
 # What is known of an item where blocks meet; what else there is of it lies in variables.
@@ -904,6 +966,9 @@ Kind = (
     | Ragged
     | RaggedRowKind
     | GivenRows
+    | OwnLists
+    | OwnListKind
+    | OwnGroups
     | Objects
     | MemberKind
     | BoundKind

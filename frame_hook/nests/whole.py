@@ -593,6 +593,8 @@ class WholeReader(Reader):
                 return Given(register)
             case Listed(items) if not nested:
                 return NewList(tuple(self._form(one, leaves, nested=True) for one in items))
+            case Items(site=site) if site:
+                raise NotNativeError("it returns a list that is in a list which the loop makes")
             case Items(items):
                 return tuple(self._form(one, leaves, nested=True) for one in items)
             case Known(value) if identity.is_one_object(item):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import native_turns
+from tests.support.native_loops import called, check_kept, check_whole_call, hits, native_turns
 from ufuse.graph.nest import Nest
 from ufuse.graph.text.nest_parser import parse_nest
 
@@ -278,3 +279,83 @@ def test_what_is_left() -> None:
         compiled = ufuse.compile(function)
         assert compiled(DNA) == function(DNA)
         assert compiled.loops[0].why_not
+
+
+# Characters as keys -------------------------------------------------------------------------------------------------
+
+
+def longest_unique(s):
+    seen, left, best = set(), 0, 0
+    for right in range(len(s)):
+        while s[right] in seen:
+            seen.remove(s[left])
+            left += 1
+        seen.add(s[right])
+        best = max(best, right - left + 1)
+    return best
+
+
+def often(s):
+    counts, others, again = {}, Counter(), defaultdict(int)
+    for c in s:
+        counts[c] = counts.get(c, 0) + 1
+        others[c] += 2
+        again[c] += 1
+    return max(counts.values()), len(counts), len(others), again["A"], "é" in counts
+
+
+def first_alone(s):
+    places = {}
+    for i, c in enumerate(s):
+        places.setdefault(c, []).append(i)
+    for i, c in enumerate(s):
+        if len(places[c]) == 1:
+            return i
+    return -1
+
+
+@pytest.mark.parametrize("function", [longest_unique, often, first_alone])
+@pytest.mark.parametrize("text", [DNA, LATIN, CHINESE, EMOJI])
+def test_characters_are_keys_of_dicts_and_sets(function, text) -> None:
+    """Calls that make such dicts are native."""
+    check_whole_call(function, (text,))
+
+
+def with_numbers(s, n):
+    seen, total = set(), 0
+    for c in s:
+        seen.add(c)
+        total += (ord(c) in seen) + (n in seen)
+    return total
+
+
+def pairs_with_numbers(s, n):
+    seen, total = set(), n
+    for c in s:
+        seen.add((ord(c), 1))
+        total += (c, 1) in seen
+    return total
+
+
+def given_back(s, n):
+    counts = {}
+    for c in s:
+        counts[c] = counts.get(c, 0) + n
+    return counts
+
+
+def keys_in_order(s, n):
+    counts, found = {}, []
+    for c in s:
+        counts[c] = n
+    for c in counts:
+        found.append(ord(c))
+    return found
+
+
+@pytest.mark.parametrize("function", [with_numbers, pairs_with_numbers, given_back, keys_in_order])
+def test_a_character_is_no_number(function) -> None:
+    """Such keys are neither mixed with numbers nor given back."""
+    compiled = called(function, (DNA, 65))
+    check_kept(function, compiled, DNA, 65)
+    assert hits(compiled) == 0

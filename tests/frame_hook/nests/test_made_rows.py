@@ -63,6 +63,23 @@ def of_ones(x):
     return np.array([(value,) for value in x]), np.array([[bool(value > 0)] for value in x])
 
 
+def lists_that_are_read(x):
+    rows = [[i, i + 1] for i in range(len(x))]
+    total = 0
+    for row in rows:
+        total += row[0]
+    return total, rows[2]
+
+
+def lists_and_tuples(x):
+    rows = [[i, i + 1] for i in range(len(x))]
+    found = 0
+    for a, b in rows:
+        if rows[b % 3] == (a, b) or rows[a % 3] == [a, b]:
+            found += 1
+    return found
+
+
 def path(x):
     places = [(0.0, 0.0)]
     for value in x:
@@ -305,6 +322,14 @@ def test_rows_that_change_are_plain_pythons(function: Callable[..., Any]) -> Non
     for _ in range(2):
         check_kept(function, compiled, X)
     assert compiled.__ufuse_session__.record(function.__code__).why_not_whole
+
+
+@pytest.mark.parametrize("function", [lists_that_are_read, lists_and_tuples])
+def test_a_row_that_is_a_list_stays_one(function: Callable[..., Any]) -> None:
+    """It is no tuple where it is given back, and equals none."""
+    compiled = called(function, (X,))
+    for _ in range(2):
+        check_kept(function, compiled, X)
 
 
 def test_arrays_that_change_are_plain_pythons() -> None:

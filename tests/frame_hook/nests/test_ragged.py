@@ -388,6 +388,19 @@ def test_loops_read_rows_and_change_a_list() -> None:
     assert native_turns(summed, lambda: ([[*one] for one in ROWS], [0] * N)) >= N
 
 
+def often(rows, n):
+    total = 0
+    for i in range(n):
+        row = rows[i % len(rows)]
+        total += row.count(i if i > 2 else 1)
+    return total
+
+
+def test_a_method_waits_for_its_argument() -> None:
+    """Which may be chosen between the two."""
+    assert native_turns(often, lambda: ([[*one] for one in ROWS], N * 9)) > 0
+
+
 def test_a_row_that_changes_is_plain_pythons() -> None:
     """What is stored into it is read behind that."""
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.native_loops import no_failures_inside
 from ufuse.frame_hook.operations.arithmetic import LONGEST
 from ufuse.frame_hook.trace.guards import DEEPEST, GuardProgram, postfix
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -99,3 +100,19 @@ def test_a_number_that_a_loop_computes_from_itself_stays_short(
     for n in (3, 3, 4, 5):
         assert np.array_equal(compiled(np.ones(3), n), mixed(np.ones(3), n))
     assert 8 < max(weights) <= LONGEST + 2
+
+
+def test_remainders_of_remainders_are_numbers_in_the_end() -> None:
+    """Where a loop that is unrolled computes many, one after another, Python could not read their text."""
+
+    def parts(x: np.ndarray, n: int) -> tuple[np.ndarray, int]:
+        t = n
+        for _ in range(120):
+            t = t * 2 % 91 + n
+        return x[: t % 3] * 2, t
+
+    compiled, x = ufuse.compile(parts), np.arange(9.0)
+    with no_failures_inside():
+        for n in (5, 6, 7, 8, 5):
+            found, wanted = compiled(x, n), parts(x, n)
+            assert (found[0].tolist(), found[1]) == (wanted[0].tolist(), wanted[1])
