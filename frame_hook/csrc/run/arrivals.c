@@ -3,8 +3,12 @@
 #include "run/plain_time.h"
 #include "run/session.h"
 
-/* In nanoseconds: a block takes as long at least; what a frame loses that passes a header. */
-enum { BLOCK_NS = 30000, PASS_NS = 40 };
+/* In nanoseconds: a block takes as long at least; a plain one a part of what native code took, and
+ * no longer than this; what a frame loses that passes a header. */
+enum { BLOCK_NS = 30000, PART = 8, LONGEST_NS = 5000000, PASS_NS = 40 };
+
+/* What blocks before count, beside the last one. */
+static const double EARLIER = 0.5;
 
 /* Plain Python is faster where it takes less than this part of what native code does. */
 static const double LESS = 0.9;
@@ -13,9 +17,9 @@ static const double LESS = 0.9;
  * what finding out took; so often, and for so long, before that is for good. */
 enum { OFTEN_LOST = 3, LEFT_FOR = 8, ALWAYS_LOST = 8, ALWAYS_NS = 20000000 };
 
-/* After a block in which native code was the faster one, arrivals until the next begins: as many as
- * there were, within these. */
-enum { FEWEST_AT_REST = 64, MOST_AT_REST = 1 << 16 };
+/* After blocks in which native code was the faster one, nanoseconds until the next one begins: as
+ * many as since the frame was first here, within these. */
+enum { LEAST_REST = 1000000, MOST_REST = 100000000 };
 
 /* Blocks in a row that something else made slow: then they count all the same. */
 enum { MOST_DISTURBED = 64 };
@@ -41,8 +45,19 @@ begin_block(Arrivals *arrivals, const Position *at, Way way, int64_t now)
     arrivals->before = ufuse_disturbances;
     arrivals->turns = native_turns(at);
     arrivals->passed = 0;
-    arrivals->until = now + BLOCK_NS;
+    int64_t part = arrivals->native_ns / PART;
+    arrivals->until = now + (part < BLOCK_NS ? BLOCK_NS : part > LONGEST_NS ? LONGEST_NS : part);
     arrivals->unlooked = 0;
+}
+
+/* Note a block. Returns how long a turn takes in its way, about. */
+static double
+turn_of(Arrivals *arrivals, Way way, int64_t ns, long long turns)
+{
+    Took *took = &arrivals->took[way == WAY_PLAIN];
+    took->ns = EARLIER * took->ns + (double)ns;
+    took->turns = EARLIER * took->turns + (double)turns;
+    return took->ns / took->turns;
 }
 
 /* How long a block took that ends now, without what sessions took of it. */
@@ -63,14 +78,12 @@ is_disturbed(Arrivals *arrivals)
     return disturbed && arrivals->disturbed <= MOST_DISTURBED;
 }
 
-/* Leave turns to native code until as many arrivals have come as there were. */
+/* Leave turns to native code until twice as much time has passed. */
 static void
-rest_natively(Arrivals *arrivals)
+rest_natively(Arrivals *arrivals, int64_t now)
 {
-    long long rest = arrivals->arrivals;
-    arrivals->rest = rest < FEWEST_AT_REST ? FEWEST_AT_REST
-                     : rest > MOST_AT_REST ? MOST_AT_REST
-                                           : rest;
+    int64_t rest = now - arrivals->first;
+    arrivals->until = now + (rest < LEAST_REST ? LEAST_REST : rest > MOST_REST ? MOST_REST : rest);
     arrivals->lost = 0;
     arrivals->way = WAY_COMPILED;
     arrivals->timed = false;
@@ -101,10 +114,10 @@ end_plain_block(CodeCache *cache, Py_ssize_t position, Arrivals *arrivals, int64
     if (is_disturbed(arrivals)) {
         return false;
     }
-    double each = (double)(block_ns(arrivals, now) - PASS_NS * arrivals->passed) /
-                  (double)(arrivals->passed + 1);
+    int64_t ns = block_ns(arrivals, now) - PASS_NS * arrivals->passed;
+    double each = turn_of(arrivals, WAY_PLAIN, ns > 0 ? ns : 1, arrivals->passed + 1);
     if (each >= LESS * arrivals->native_each) {
-        rest_natively(arrivals);
+        rest_natively(arrivals, now);
         return false;
     }
     if (arrivals->lost == 0) {
@@ -116,7 +129,7 @@ end_plain_block(CodeCache *cache, Py_ssize_t position, Arrivals *arrivals, int64
     }
     int64_t lost_for = now - arrivals->lost_since;
     if (arrivals->lost >= ALWAYS_LOST && lost_for >= ALWAYS_NS) {
-        rest_natively(arrivals);
+        rest_natively(arrivals, now);
         give_back(cache, position, arrivals->native_each, each);
         return true;
     }
@@ -139,7 +152,7 @@ end_native_block(Arrivals *arrivals, const Position *at, int64_t now)
         return false;
     }
     /* A plain run may be at the header once more than it has turns. */
-    arrivals->native_each = (double)ns / (double)(turns + arrivals->passed);
+    arrivals->native_each = turn_of(arrivals, WAY_COMPILED, ns, turns + arrivals->passed);
     arrivals->native_ns = ns;
     begin_block(arrivals, at, WAY_PLAIN, now);
     return true;
@@ -162,30 +175,23 @@ arrival_is_plain(CodeCache *cache, Py_ssize_t position, long long activation)
         return false;
     }
     Arrivals *arrivals = at->arrivals;
-    arrivals->arrivals++;
     if (arrivals->activation != activation) {
-        arrivals->activation = activation;
-        arrivals->way = WAY_COMPILED;
-        arrivals->timed = false;
-        arrivals->lost = 0;
-    }
-    if (arrivals->rest > 0) {
-        arrivals->rest--;
-        return false;
+        *arrivals = (Arrivals){.activation = activation, .way = WAY_COMPILED};
+        return false; /* the frame may never come back */
     }
     int64_t now = now_ns();
+    arrivals->first = arrivals->first == 0 ? now : arrivals->first;
     if (arrivals->way == WAY_PLAIN) {
         if (now < arrivals->until ||
             (arrivals->timed && end_plain_block(cache, position, arrivals, now))) {
             return true;
         }
-        if (arrivals->rest > 0) {
-            return false;
-        }
     }
     else if (arrivals->timed) {
         return end_native_block(arrivals, at, now);
     }
-    begin_block(arrivals, at, WAY_COMPILED, now);
+    if (arrivals->way == WAY_PLAIN || now >= arrivals->until) {
+        begin_block(arrivals, at, WAY_COMPILED, now);
+    }
     return false;
 }

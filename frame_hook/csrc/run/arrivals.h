@@ -12,23 +12,29 @@
 
 #include "run/cache.h"
 
+/* What blocks took, the last ones most of all. */
+typedef struct {
+    double ns, turns;
+} Took;
+
 /* Turns that follow each other are timed together: a block. */
 typedef struct Arrivals {
     long long activation; /* of the frame that was here last */
     Way way;              /* how turns run now */
     bool timed;           /* they are a block */
     int64_t began;
-    Disturbances before;      /* when it began */
-    int disturbed;            /* blocks in a row that told nothing */
-    long long turns;          /* of native code, when it began */
-    long long passed;         /* how often the frame was at the header since */
-    int64_t until;            /* in plain Python: a frame is not stopped at the header before */
-    int unlooked;             /* so many more times it passes without a look at the clock */
-    double native_each;       /* nanoseconds of a turn in the last block of native code */
-    int64_t native_ns;        /* of that block */
-    int lost;                 /* how often in a row plain Python took less */
-    int64_t lost_since;       /* when the first of these began */
-    long long arrivals, rest; /* arrivals so far, and until the next block begins */
+    Disturbances before; /* when it began */
+    int disturbed;       /* blocks in a row that told nothing */
+    long long turns;     /* of native code, when it began */
+    long long passed;    /* how often the frame was at the header since */
+    int64_t until;       /* when plain turns end, or the next block of native ones begins */
+    int unlooked;        /* so many more times it passes without a look at the clock */
+    double native_each;  /* nanoseconds of a turn of native code, by the last blocks */
+    int64_t native_ns;   /* of that block */
+    Took took[2];        /* by native code, in plain Python */
+    int lost;            /* how often in a row plain Python took less */
+    int64_t lost_since;  /* when the first of these began */
+    int64_t first;       /* when the frame came here for the first time */
 } Arrivals;
 
 /*
