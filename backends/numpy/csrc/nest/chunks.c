@@ -12,6 +12,7 @@ static const double FIRST = 0.3e6;         /* of the first chunk, by what calls 
 static const double USUAL = 2e6;           /* of those behind it */
 static const double LONGEST = 100e6;       /* where saving takes long */
 static const double RELIABLE = 20e3;       /* what is shorter is measured badly */
+static const double RISES = 1.1;           /* what a commit takes, if more each time */
 static const double COMMIT = 150;          /* to begin and to commit a chunk, about */
 static const double SHARED = 50e3;         /* where threads may share turns: fewer are not shared */
 static const double WHOLE_AT_MOST = 0.3e6; /* of a whole call: longer ones run in parts */
@@ -230,7 +231,9 @@ run_chunk(Call *call, int64_t turns)
     }
     while (turns > 0) {
         bool improved = call->function != nest->function;
+        double start = call->timed ? now_ns() : 0;
         Run run = run_turns(call, turns);
+        call->running = call->timed ? now_ns() - start : 0;
         bool odd = run.doubt || run.flagged;
         if (!odd && range_agrees(nest, call->reached, call->cells, run.begun) &&
             commit(call, run.begun)) {
@@ -258,10 +261,17 @@ run_chunk(Call *call, int64_t turns)
     return 0;
 }
 
-/* Remember how long a turn takes. What is measured badly is believed only where it is longer. */
+/*
+ * Remember how long a turn takes. What is measured badly is believed only where it is longer. To
+ * commit a list or a dict that changes takes long, however few turns there were: the least that
+ * what surrounds machine code has taken is no part of turns.
+ */
 static void
-learn_turn(Nest *nest, double elapsed, int64_t turns)
+learn_turn(Nest *nest, double elapsed, double running, int64_t turns)
 {
+    double around = elapsed - running, risen = nest->commit_ns * RISES;
+    nest->commit_ns = nest->commit_ns == 0 || around < risen ? around : risen;
+    elapsed -= nest->commit_ns;
     double each = elapsed / (double)turns + 0.01;
     if (elapsed >= RELIABLE || each > nest->turn_ns) {
         nest->turn_ns = each;
@@ -358,7 +368,7 @@ run_chunks(Call *call)
             return;
         }
         if (call->flagged == 0 && !call->suspected) {
-            learn_turn(nest, end - start, done);
+            learn_turn(nest, end - start, call->running, done);
         }
         learn_whole(nest, end - start);
         nest->native_ns += end - start;
@@ -461,7 +471,7 @@ run_call(Call *call)
     save_written(call, turns_expected(nest, call->given));
     double size = objects_size(nest, call->words, call->given);
     if (size > 4 * nest->size) {
-        nest->turn_ns = 0; /* inner loops may be longer: measure again */
+        nest->turn_ns = nest->commit_ns = 0; /* inner loops may be longer: measure again */
     }
     nest->size = size;
     if (size >= nest->most_size) {
@@ -482,6 +492,7 @@ run_call(Call *call)
     }
     else {
         double begin = now_ns();
+        call->timed = true;
         run_chunks(call);
         nest->call_ns += now_ns() - begin;
     }

@@ -41,6 +41,8 @@ typedef struct {
     int64_t flagged;        /* of so many next turns at least one raises a flag; 0: unknown */
     bool odd;               /* the next turn is in doubt, or raises a flag */
     bool stopped;           /* for a signal; what was not committed has not happened */
+    bool timed;             /* chunks are */
+    double running;         /* nanoseconds that machine code took for the last chunk */
 } Call;
 
 /* How many turns the iterators have left. */

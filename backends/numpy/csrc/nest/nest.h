@@ -257,6 +257,7 @@ typedef struct {
     /* What calls before have shown. */
     double usual_turns;    /* until the loop is left by an exit; 0: not known */
     double turn_ns;        /* 0: not known */
+    double commit_ns;      /* of a chunk, however few turns it has; 0: not known */
     long long costly;      /* calls that were declined, as copying takes too long */
     double declined_at;    /* when the first turns were, of those before one was timed; or 0 */
     double size;           /* of what the last call was given, about */
