@@ -24,6 +24,10 @@ enum { LEAST_REST = 1000000, MOST_REST = 100000000 };
 /* Blocks in a row that something else made slow: then they count all the same. */
 enum { MOST_DISTURBED = 64 };
 
+/* Plain blocks so far, of all loops: they take a small part of a call, and disturb no trial of one.
+ * Guarded by the GIL. */
+static long long plain_blocks;
+
 /* How many turns the native code at a position has run. */
 static long long
 native_turns(const Position *at)
@@ -38,7 +42,8 @@ native_turns(const Position *at)
 static void
 begin_block(Arrivals *arrivals, const Position *at, Way way, int64_t now)
 {
-    ufuse_disturbances.trials += way == WAY_PLAIN;
+    plain_blocks += way == WAY_PLAIN;
+    arrivals->blocks = plain_blocks;
     arrivals->way = way;
     arrivals->timed = true;
     arrivals->began = now;
@@ -72,7 +77,8 @@ static bool
 is_disturbed(Arrivals *arrivals)
 {
     const Disturbances *before = &arrivals->before;
-    bool disturbed = ufuse_disturbances.trials != before->trials ||
+    bool disturbed = plain_blocks != arrivals->blocks ||
+                     ufuse_disturbances.trials != before->trials ||
                      ufuse_disturbances.captures != before->captures;
     arrivals->disturbed = disturbed ? arrivals->disturbed + 1 : 0;
     return disturbed && arrivals->disturbed <= MOST_DISTURBED;

@@ -24,6 +24,7 @@ typedef struct Arrivals {
     bool timed;           /* they are a block */
     int64_t began;
     Disturbances before; /* when it began */
+    long long blocks;    /* plain ones of all loops, then */
     int disturbed;       /* blocks in a row that told nothing */
     long long turns;     /* of native code, when it began */
     long long passed;    /* how often the frame was at the header since */
