@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 import itertools
 import signal
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -132,6 +133,32 @@ def compile_at_once(
 
 def _stop(*_: object) -> None:
     raise AlarmError
+
+
+def making(host: Any, function: Callable[..., Any], values: Mapping[str, Any]) -> Make:
+    """What makes the arguments of a function, by their names; arrays are sent anew each time."""
+    names = tuple(inspect.signature(function).parameters)
+
+    def made() -> tuple[Any, ...]:
+        given = [values[one] for one in names]
+        return tuple(
+            host.cupy.asarray(one) if isinstance(one, np.ndarray) else one for one in given
+        )
+
+    return made
+
+
+def check_program(host: Any, function: Callable[..., Any], make_args: Make) -> set[str]:
+    """Compare a program with eager CuPy; the codes of the reasons why its graphs end in its own file."""
+    compile_at_once(host, function, make_args)
+    check_restated(host, function, make_args)
+    compiled = ufuse.compile(function)
+    compiled.reset()
+    for _ in range(3):
+        compiled(*make_args())
+    assert compiled.stats.hits
+    file = function.__code__.co_filename
+    return {one.code for one in compiled.breaks if one.file == file}
 
 
 def check_restated(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
-
-import numpy as np
 import pytest
 
 import ufuse
 from tests.support.cupy_host import Host
 from tests.support.real_device import RealDevice
-from tests.support.restated import check_restated, compile_at_once
+from tests.support.restated import check_restated, compile_at_once, making
 from tests.support.unlimited import lift_limits
 
 from . import everyday
@@ -35,13 +31,7 @@ def test_everyday_code(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(everyday, "cp", host.cupy)
     lift_limits(monkeypatch)
     function = everyday.FUNCTIONS[name]
-
-    def made() -> tuple[Any, ...]:
-        given = [everyday.GIVEN[one] for one in inspect.signature(function).parameters]
-        return tuple(
-            host.cupy.asarray(one) if isinstance(one, np.ndarray) else one for one in given
-        )
-
+    made = making(host, function, everyday.GIVEN)
     compile_at_once(host, function, made)
     compiled = ufuse.compile(function)
     for _ in range(3):

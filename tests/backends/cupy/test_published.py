@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from importlib import import_module
-from typing import Any
 
-import numpy as np
 import pytest
 
-import ufuse
 from tests.support.cupy_host import Host
 from tests.support.real_device import RealDevice
-from tests.support.restated import check_restated, compile_at_once, import_late_modules
+from tests.support.restated import check_program, import_late_modules, making
 from tests.support.unlimited import lift_limits
 
 from . import published
@@ -50,19 +46,5 @@ def test_a_program(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(published, "kernels", published.kernels_of(host.cupy))
     lift_limits(monkeypatch)
     function, given = published.PROGRAMS[name]
-
-    def made() -> tuple[Any, ...]:
-        values = (given[one] for one in inspect.signature(function).parameters)
-        return tuple(
-            host.cupy.asarray(one) if isinstance(one, np.ndarray) else one for one in values
-        )
-
-    compile_at_once(host, function, made)
-    check_restated(host, function, made)
-    compiled = ufuse.compile(function)
-    compiled.reset()
-    for _ in range(3):
-        compiled(*made())
-    codes = {one.code for one in compiled.breaks if one.file == published.__file__}
-    assert codes == {*ENDING.get(name, "").split()}
-    assert compiled.stats.hits
+    made = making(host, function, given)
+    assert check_program(host, function, made) == {*ENDING.get(name, "").split()}

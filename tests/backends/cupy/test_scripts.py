@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from importlib import import_module
-from typing import Any
 
-import numpy as np
 import pytest
 
-import ufuse
 from tests.support.cupy_host import Host
-from tests.support.restated import check_restated, compile_at_once, import_late_modules
+from tests.support.restated import check_program, import_late_modules, making
 from tests.support.unlimited import lift_limits
 
 from . import scripts
@@ -43,22 +39,8 @@ def test_a_script(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(scripts, "made", scripts.made_once(host.cupy))
     lift_limits(monkeypatch)
     function, given = scripts.SCRIPTS[name]
-
-    def made() -> tuple[Any, ...]:
-        values = (given[one] for one in inspect.signature(function).parameters)
-        return tuple(
-            host.cupy.asarray(one) if isinstance(one, np.ndarray) else one for one in values
-        )
-
-    compile_at_once(host, function, made)
-    check_restated(host, function, made)
-    compiled = ufuse.compile(function)
-    compiled.reset()
-    for _ in range(3):
-        compiled(*made())
-    codes = {one.code for one in compiled.breaks if one.file == scripts.__file__}
-    assert codes == {*ENDING.get(name, "").split()}
-    assert compiled.stats.hits
+    made = making(host, function, given)
+    assert check_program(host, function, made) == {*ENDING.get(name, "").split()}
     assert cupys_stream_is_the_first(host)
 
 
