@@ -23,17 +23,20 @@ typedef struct {
 /*
  * Whether calls with these arguments were given back to plain Python, and none is to be timed yet.
  * Such a call is counted. It does nothing else of what `choose_way` does: it may be a tenth of a
- * microsecond long.
+ * microsecond long. Where loops were given back, some calls are left to `choose_way`, which looks
+ * at the clock: there may be hours until one is timed.
  */
 static inline bool
 is_given_back(CodeCache *cache, PyObject *const *values, Py_ssize_t count)
 {
+    enum { LOOKED_AT = 256 }; /* every so many calls */
     if (!cache->gives_back || cache->measuring) {
         return false;
     }
     int magnitude = magnitude_of(extent_of(values, count));
     Trial *trial = cache->trials[kinds_of(values, count)][magnitude];
-    if (trial == NULL || !trial->decided || trial->way != WAY_PLAIN || trial->left <= 1) {
+    if (trial == NULL || !trial->decided || trial->way != WAY_PLAIN || trial->left <= 1 ||
+        (cache->gave_back && trial->left % LOOKED_AT == 0)) {
         return false;
     }
     trial->left--;
