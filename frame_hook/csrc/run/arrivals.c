@@ -153,7 +153,7 @@ end_native_block(Arrivals *arrivals, const Position *at, int64_t now)
         return false;
     }
     long long turns = native_turns(at) - arrivals->turns;
-    if (turns == 0 || is_disturbed(arrivals)) {
+    if (turns <= 0 || is_disturbed(arrivals)) { /* an entry may have gone, with its turns */
         begin_block(arrivals, at, WAY_COMPILED, now);
         return false;
     }
@@ -167,7 +167,7 @@ end_native_block(Arrivals *arrivals, const Position *at, int64_t now)
 /*
  * A frame is about to go on at the header of a loop that has native code: whether it is to be
  * interpreted from there. May tell the session of a decision, which may run Python code and change
- * the cache. An exception that is set stays set.
+ * the cache. Sets no exception, and none may be set.
  */
 bool
 arrival_is_plain(CodeCache *cache, Py_ssize_t position, long long activation)

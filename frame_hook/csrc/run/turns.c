@@ -170,7 +170,8 @@ decide(CodeCache *cache, Py_ssize_t position, Turns *turns)
 
 /*
  * A frame is about to go on at a position: whether it is to be interpreted from there, though there
- * are entries. May tell the session of a decision, as `decide`. An exception that is set stays set.
+ * are entries. May tell the session of a decision, as `decide`. Sets no exception, and none may be
+ * set.
  */
 bool
 turn_is_plain(CodeCache *cache, Py_ssize_t position, long long activation)
