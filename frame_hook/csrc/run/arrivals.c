@@ -47,6 +47,7 @@ begin_block(Arrivals *arrivals, const Position *at, Way way, int64_t now)
     arrivals->way = way;
     arrivals->timed = true;
     arrivals->began = now;
+    arrivals->began_processor = processor_ns();
     arrivals->before = ufuse_disturbances;
     arrivals->turns = native_turns(at);
     arrivals->passed = 0;
@@ -65,11 +66,14 @@ turn_of(Arrivals *arrivals, Way way, int64_t ns, long long turns)
     return took->ns / took->turns;
 }
 
-/* How long a block took that ends now, without what sessions took of it. */
+/* What a block took that ends now, without what sessions took of it, nor anything else that the
+ * machine ran meanwhile. */
 static int64_t
-block_ns(const Arrivals *arrivals, int64_t now)
+block_ns(const Arrivals *arrivals)
 {
-    return now - arrivals->began - (ufuse_disturbances.session_ns - arrivals->before.session_ns);
+    int64_t sessions = ufuse_disturbances.session_ns - arrivals->before.session_ns;
+    int64_t ns = processor_ns() - arrivals->began_processor - sessions;
+    return ns > 0 ? ns : 1;
 }
 
 /* Whether a block that ends now tells nothing. */
@@ -120,7 +124,7 @@ end_plain_block(CodeCache *cache, Py_ssize_t position, Arrivals *arrivals, int64
     if (is_disturbed(arrivals)) {
         return false;
     }
-    int64_t ns = block_ns(arrivals, now) - PASS_NS * arrivals->passed;
+    int64_t ns = block_ns(arrivals) - PASS_NS * arrivals->passed;
     double each = turn_of(arrivals, WAY_PLAIN, ns > 0 ? ns : 1, arrivals->passed + 1);
     if (each >= LESS * arrivals->native_each) {
         rest_natively(arrivals, now);
@@ -148,8 +152,7 @@ static bool
 end_native_block(Arrivals *arrivals, const Position *at, int64_t now)
 {
     arrivals->passed++;
-    int64_t ns = block_ns(arrivals, now);
-    if (ns < BLOCK_NS) {
+    if (now - arrivals->began < BLOCK_NS) {
         return false;
     }
     long long turns = native_turns(at) - arrivals->turns;
@@ -158,8 +161,9 @@ end_native_block(Arrivals *arrivals, const Position *at, int64_t now)
         return false;
     }
     /* A plain run may be at the header once more than it has turns. */
-    arrivals->native_each = turn_of(arrivals, WAY_COMPILED, ns, turns + arrivals->passed);
-    arrivals->native_ns = ns;
+    arrivals->native_ns = block_ns(arrivals);
+    arrivals->native_each =
+        turn_of(arrivals, WAY_COMPILED, arrivals->native_ns, turns + arrivals->passed);
     begin_block(arrivals, at, WAY_PLAIN, now);
     return true;
 }

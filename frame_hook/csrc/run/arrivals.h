@@ -1,8 +1,8 @@
 /*
  * A frame whose outer loop is plain Python comes to an inner one again and again. Each time native
  * code reads the containers of the inner loop anew, which may take far longer than its few turns
- * are worth, and ever longer where they grow. So while a frame runs, the time from one arrival at
- * the header to a later one is taken, of turns by native code and in plain Python.
+ * are worth, and ever longer where they grow. So while a frame runs, the processor time from one
+ * arrival at the header to a later one is taken, of turns by native code and in plain Python.
  */
 #ifndef UFUSE_ARRIVALS_H
 #define UFUSE_ARRIVALS_H
@@ -23,19 +23,20 @@ typedef struct Arrivals {
     Way way;              /* how turns run now */
     bool timed;           /* they are a block */
     int64_t began;
-    Disturbances before; /* when it began */
-    long long blocks;    /* plain ones of all loops, then */
-    int disturbed;       /* blocks in a row that told nothing */
-    long long turns;     /* of native code, when it began */
-    long long passed;    /* how often the frame was at the header since */
-    int64_t until;       /* when plain turns end, or the next block of native ones begins */
-    int unlooked;        /* so many more times it passes without a look at the clock */
-    double native_each;  /* nanoseconds of a turn of native code, by the last blocks */
-    int64_t native_ns;   /* of that block */
-    Took took[2];        /* by native code, in plain Python */
-    int lost;            /* how often in a row plain Python took less */
-    int64_t lost_since;  /* when the first of these began */
-    int64_t first;       /* when the frame came here for the first time */
+    int64_t began_processor; /* the processor time of the thread then */
+    Disturbances before;     /* when it began */
+    long long blocks;        /* plain ones of all loops, then */
+    int disturbed;           /* blocks in a row that told nothing */
+    long long turns;         /* of native code, when it began */
+    long long passed;        /* how often the frame was at the header since */
+    int64_t until;           /* when plain turns end, or the next block of native ones begins */
+    int unlooked;            /* so many more times it passes without a look at the clock */
+    double native_each;      /* nanoseconds of a turn of native code, by the last blocks */
+    int64_t native_ns;       /* of that block */
+    Took took[2];            /* by native code, in plain Python */
+    int lost;                /* how often in a row plain Python took less */
+    int64_t lost_since;      /* when the first of these began */
+    int64_t first;           /* when the frame came here for the first time */
 } Arrivals;
 
 /*
