@@ -220,14 +220,29 @@ samples_slowest(const Samples *samples)
     return samples->ns[samples_kept(samples) - 1];
 }
 
-/* Whether runs are long, and alike, or there are so many, that more of them will hardly tell
- * anything else. */
-static inline bool
+/* Whether runs are not alike: several took far longer than others, or one than most. */
+static bool
+samples_vary(const Samples *samples)
+{
+    int kept = samples_kept(samples);
+    bool one = samples_slowest(samples) / VARYING > samples_median(samples);
+    bool several = kept > 3 && samples->ns[kept - 2] / VARYING >= samples->ns[1];
+    return one || several;
+}
+
+/*
+ * Whether runs are long, and alike, or there are so many, that more of them will hardly tell
+ * anything else. Of runs that are not alike a median tells little: their mean is asked for.
+ */
+static bool
 samples_suffice(const Samples *samples)
 {
-    bool vary = samples_slowest(samples) / VARYING > samples_median(samples);
-    int64_t enough = vary ? ENOUGH_VARYING_NS : ENOUGH_NS;
-    return samples->count >= MOST_RUNS || samples_sum(samples, enough) >= enough;
+    if (!samples_vary(samples)) {
+        return samples->count >= MOST_RUNS || samples_sum(samples, ENOUGH_NS) >= ENOUGH_NS;
+    }
+    int64_t took = samples_sum(samples, PAUSE_NS);
+    bool has_mean = samples->count > MOST_SAMPLES || took >= PAUSE_NS;
+    return samples->count >= MOST_RUNS || (has_mean && took >= ENOUGH_VARYING_NS);
 }
 
 /* Whether a trial tries a way. */
@@ -255,26 +270,49 @@ is_far_faster(const Trial *trial)
 }
 
 /*
- * The way that the next run of an undecided trial is to go: compiled twice, then in turn, plain
- * ones first. One plain run comes earlier where compiled ones are disturbed: nothing disturbs plain
+ * In which order the ways take part in a round: of every two rounds that follow each other, one
+ * begins with a way that seems drawn and the other goes back. With one order for all rounds, calls
+ * with odd numbers might all go one way, and those with even ones another.
+ */
+static Way
+taking_part(int round, int place)
+{
+    uint32_t number = (uint32_t)round / 2 + 1;
+    number = (number ^ number >> 16) * 0x7feb352du;
+    number = (number ^ number >> 15) * 0x846ca68bu;
+    int first = (int)((number >> 16) % N_WAYS);
+    return (Way)((first + (round % 2 == 0 ? place : N_WAYS - 1 - place)) % N_WAYS);
+}
+
+/*
+ * The way that the next run of an undecided trial is to go: compiled twice, then plainly, then in
+ * rounds. One plain run comes earlier where compiled ones are disturbed: nothing disturbs plain
  * runs, and the others are compared with it.
  */
 Way
 trial_next(const Trial *trial, bool tries_callees)
 {
-    Way next = WAY_COMPILED;
-    if (trial->discarded > 0 && trial->samples[WAY_PLAIN].count == 0) {
+    bool is_first = trial->samples[WAY_PLAIN].count == 0;
+    if (is_first && trial->discarded > 0) {
         return WAY_PLAIN;
     }
     if (trial->samples[WAY_COMPILED].count < 2) {
-        return next;
+        return WAY_COMPILED;
+    }
+    if (is_first) {
+        return WAY_PLAIN;
     }
     tries_callees = tries_callees && !is_far_faster(trial);
-    static const Way turn[] = {WAY_PLAIN, WAY_CALLEES};
-    for (int i = 0; i < 2; i++) {
-        if (is_tried(turn[i], tries_callees) &&
-            trial->samples[turn[i]].count < trial->samples[next].count) {
-            next = turn[i];
+    int round = trial->samples[WAY_COMPILED].count;
+    for (int way = 0; way < N_WAYS; way++) {
+        bool is_behind = is_tried(way, tries_callees) && trial->samples[way].count < round;
+        round = is_behind ? trial->samples[way].count : round;
+    }
+    Way next = WAY_COMPILED;
+    for (int place = N_WAYS - 1; place >= 0; place--) {
+        Way way = taking_part(round, place);
+        if (is_tried(way, tries_callees) && trial->samples[way].count == round) {
+            next = way;
         }
     }
     return next;

@@ -1,6 +1,6 @@
 /*
  * Trials: which way of running a piece of code is the fastest on this machine, at these sizes. A
- * trial times each way a few times in turn, decides, and from then on costs nothing but a count;
+ * trial times each way a few times, decides, and from then on costs nothing but a count;
  * after many runs it is held again.
  */
 #ifndef UFUSE_TRIAL_H

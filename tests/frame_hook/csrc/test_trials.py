@@ -89,6 +89,38 @@ def test_the_sum_of_calls_decides(session, own, way) -> None:
     assert session.decisions == [(None, way)]
 
 
+def test_ways_are_not_in_step_with_arguments(session) -> None:
+    """Odd numbers take long in both ways and come in turn with even ones: plain Python is faster with each of them."""
+
+    def f(x):
+        spin(90e-6 if x % 2 else 10e-6)
+        return x
+
+    def artefact(x: int) -> int:
+        spin(120e-6 if x % 2 else 40e-6)
+        return x
+
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=artefact, outputs=1, ending=("return", 1))
+    )
+    for number in range(1, 1000):
+        if session.decisions:
+            break
+        compiled(8 + number % 2)
+    assert session.decisions == [(None, "plain")]
+
+
+def test_being_timed_counts_for_nothing(session) -> None:
+    """No native code gains anything on a function that takes less than calling the hook does."""
+
+    def f(x):
+        return x
+
+    compiled = measured(session, f, entry(ending=("return", 0)))
+    call_until(lambda: bool(session.decisions), compiled, 1)
+    assert session.decisions == [(None, "plain")]
+
+
 def test_calls_that_are_faster_compiled_stay_so(session) -> None:
     """Every call runs the entry."""
 
