@@ -28,6 +28,7 @@ from ufuse.frame_hook.nests import (
     generators,
     grids,
     made_dicts,
+    restated,
     searches,
     seeding,
 )
@@ -315,6 +316,7 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         if (
             value in array_calls.FUNCTIONS
             or value in generators.CONSUMERS
+            or value in restated.CALLS
             or any(
                 (value, count) in arithmetic.FUNCTIONS
                 or complexes.rule_of(value, count) is not None

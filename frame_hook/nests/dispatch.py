@@ -34,6 +34,7 @@ from ufuse.frame_hook.nests import (
     own_lists,
     places_of_lists,
     ragged,
+    restated,
     searches,
     seeding,
     shuffles,
@@ -314,6 +315,8 @@ def _is_idiom(
         heaps.enter(reader, function, arguments)
     elif function in places_of_lists.CALLS and not keywords:
         places_of_lists.enter(reader, function, arguments)
+    elif function in restated.CALLS and not keywords:
+        restated.enter(reader, function, arguments)
     elif function in idioms.OF_TEXTS:
         reader.stack.append(function(reader, *arguments))
     elif function is np.vectorize and len(arguments) == 1:

@@ -111,10 +111,11 @@ def _is_instance(code: Code, item: Item, kinds: Item) -> Item:
 # math -------------------------------------------------------------------------------------------------------------
 
 
-def _index(code: Code, item: Item) -> Item:
+def as_int(code: Code, item: Item) -> Number:
+    """An int of 64 bits, Python's or NumPy's, as one of Python."""
     one = number(code, item)
     if one.type not in (INT, NP_INT):
-        raise NotNativeError("calls of index with other numbers")
+        raise NotNativeError("a function of ints is given another number")
     return Number(INT, as_i64(code, one))
 
 
@@ -269,7 +270,7 @@ WHOLE: dict[str, Callable[..., Value]] = {
 # fmt: off
 RULES: dict[tuple[Any, int], Rule] = {  # with so many arguments
     (float, 1): _float_of_text, (isinstance, 2): _is_instance,
-    (operator.index, 1): _index,
+    (operator.index, 1): as_int,
     (builtins.divmod, 2): _divmod, (builtins.pow, 2): _pow, (math.pow, 2): arithmetic.FUNCTIONS[math.pow, 2],
     (builtins.round, 2): _round_decimals, (np.round, 1): _np_round, (np.round, 2): _np_round,
     (np.clip, 3): _clip,

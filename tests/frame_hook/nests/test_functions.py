@@ -144,6 +144,8 @@ def test_functions_that_python_computes_and_that_raise(call) -> None:
         "math.erf(x[i]) + math.erfc(x[i])",
         "math.hypot(x[i], 1 - x[i]) + math.gamma(abs(x[i]) + 0.5) + math.lgamma(abs(x[i]) * 3 + 1)",
         "math.degrees(x[i]) + math.radians(x[i]) + math.isqrt(i * i + i)",
+        "math.gcd(i, 360) + math.gcd(-i, 0) - math.gcd(np.int64(i), -48) + math.lcm(i % 50, -12) + math.lcm(i, 0)",
+        "math.factorial(i % 15) / 7 + math.comb(i % 30, i % 7) + math.comb(3, i) + math.perm(i % 12, i % 5)",
         "math.isinf(x[i]) + math.isnan(x[i]) + math.isfinite(x[i])",
         "1.0 if np.isinf(x[i]) or np.isnan(x[i]) or not np.isfinite(x[i]) else 2.0",
         "max((x[i], x[i - 1], 0.5)) + min((x[i], 0.25))",
@@ -171,6 +173,28 @@ def test_squares_are_those_of_the_c_library() -> None:
     x = np.concatenate([rng.standard_normal(60_000), wide, odd])
     for expression in ("x[i] ** 2", "float(x[i]) ** 2.0", "(float(x[i]) * 1.5 - 0.25) ** 2 * 0.5"):
         assert native_turns(of_one(expression), lambda: (x, np.zeros(len(x)))) > len(x) // 2
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "math.factorial(i % 30)",
+        "math.comb(i, i // 3)",
+        "math.perm(i % 40, 30)",
+        "math.lcm(2**62 - i, 3**39 + i)",
+        "math.gcd(-2**63, i * 0)",
+        "math.factorial(100 - i)",
+        "math.comb(300 - i, 2)",
+        "math.perm(300 - i, 2)",
+        "math.gcd(i, x[i])",
+        "math.gcd(i > 5, i)",
+        "math.gcd(i, 12, 18)",
+    ],
+)
+def test_whole_functions_that_plain_python_computes(call) -> None:
+    """Results of more than 64 bits, negative numbers and other types: objects and errors are eager's."""
+    x = np.arange(400.0)
+    native_turns(of_one(f"float({call} % 1000003)"), lambda: (x.copy(), np.zeros(len(x))))
 
 
 @pytest.mark.parametrize("number", [1e200, -math.inf, math.inf, math.nan, 1e-300])
