@@ -28,7 +28,7 @@ from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests import choice, positions, whole
 
 pytest.importorskip("llvmlite")
 
@@ -342,6 +342,19 @@ def test_a_call_in_doubt_holds_up_none_behind_it_where_most_are_not() -> None:
     for limit in (0.0, 9.0) * 20:
         compiled(rows, limit)
     assert entry.declined > declined + 30
+
+
+def test_a_function_is_looked_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its first trace, however long it is: first calls of many functions wait for that."""
+    looked_over = []
+
+    def counted(code):
+        looked_over.append(code)
+        return positions.read_positions(code)
+
+    monkeypatch.setattr(choice, "read_positions", counted)
+    assert choice.names_of(edit_distance.__code__.replace()) == {"int", "len", "min", "np", "range"}
+    assert len(looked_over) == 1
 
 
 def test_whole_calls_begin_with_better_code(monkeypatch: pytest.MonkeyPatch) -> None:
