@@ -8,7 +8,7 @@ Laws:
    not made much slower, however much there is of it, and code that runs for long is captured in the end.
 3. Little is spent in a row, so that no single call becomes much longer: functions that share a session, as those of one
    decorator do, would let the first call of one spend what calls of all others have earned.
-4. All that is spent is no more than a second, and a small part of the processor time that passes. Functions that call each
+4. All traces together take a second at once, and a small part of the processor time. Functions that call each
    other have earned by the same time, each of them: a program of many functions would be traced for as long as it runs.
 """
 
