@@ -115,8 +115,9 @@ def test_all_traces_together_are_a_small_part_of_what_a_process_works(
     """Functions that call each other earn by the same time, each of them: together they would spend all of it."""
     monkeypatch.setattr(budget, "ALTOGETHER", Allowance(1.0, 0.05))
     monkeypatch.setattr(budget, "SAVED", Row(1.0))
+    worked, spent = 0.0, 0.0
     monkeypatch.setattr(budget.time, "process_time", lambda: worked)
-    process.seconds, process.traces, worked, spent = 1.0, 100, 0.0, 0.0
+    process.seconds, process.traces = 1.0, 100
     sessions = [Budget() for _ in range(4)]
     for _ in range(100):
         worked += 1.0
