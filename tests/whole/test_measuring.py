@@ -10,6 +10,7 @@ import itertools
 import logging
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -216,7 +217,7 @@ def test_a_long_call_shortens_a_wait_by_what_it_takes(monkeypatch: pytest.Monkey
     asked = []
     capture = sessions.Session.capture
 
-    def counted(*arguments):
+    def counted(*arguments: Any) -> Any:
         asked.append(arguments)
         return capture(*arguments)
 
