@@ -8,6 +8,8 @@ Laws:
    not made much slower, however much there is of it, and code that runs for long is captured in the end.
 3. Little is spent in a row, so that no single call becomes much longer: functions that share a session, as those of one
    decorator do, would let the first call of one spend what calls of all others have earned.
+4. All traces together take a second at once, and a small part of the processor time. Functions that call each
+   other have earned by the same time, each of them: a program of many functions would be traced for as long as it runs.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ AT_LEAST = (
 OF_A_TRACE = 0.15
 IN_A_ROW = Allowance(0.07, 0.2)  # of the process, by law 3; as a part of its processor time
 PART_OF_PAUSES = 0.02  # and of the time that passes: a busy machine makes that long
+ALTOGETHER = Allowance(1.0, 0.05)  # of the process, by law 4; as a part of its processor time
 LARGE = 100_000  # elements of an array
 
 BACKWARD = frozenset(number for number, name in enumerate(NAMES) if "JUMP_BACKWARD" in name)
@@ -75,23 +78,24 @@ class Account:
 
 @dataclass(slots=True)
 class Row:
-    """What traces of the process may take without a pause: it grows to what it was at first."""
+    """What traces of the process may take until time has passed: it grows to what it was at first."""
 
-    seconds: float = IN_A_ROW.at_once
+    seconds: float
     worked: float = 0.0
     passed: float = 0.0
 
-    def left(self) -> float:
+    def left(self, allowance: Allowance, of_pauses: float = 0.0) -> float:
         """How long traces may take now."""
         worked, passed = time.process_time(), time.perf_counter()
-        grown = IN_A_ROW.part * (worked - self.worked) + PART_OF_PAUSES * (passed - self.passed)
-        self.seconds = min(self.seconds + grown, IN_A_ROW.at_once)
+        grown = allowance.part * (worked - self.worked) + of_pauses * (passed - self.passed)
+        self.seconds = min(self.seconds + grown, allowance.at_once)
         self.worked, self.passed = worked, passed
         return self.seconds
 
 
 PROCESS = Account()
-ROW = Row()
+ROW = Row(IN_A_ROW.at_once)
+SAVED = Row(ALTOGETHER.at_once)
 
 
 class Budget:
@@ -105,7 +109,10 @@ class Budget:
 
     def seconds_left(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
         """How long a trace of a frame may take now, where calls of its code took so many seconds; 0: not yet."""
-        return max(min(self.paid(code, state, calls_took), ROW.left()), 0.0)
+        paid = self.paid(code, state, calls_took)
+        if SAVED.left(ALTOGETHER) <= 0:
+            return 0.0
+        return max(min(paid, ROW.left(IN_A_ROW, PART_OF_PAUSES)), 0.0)
 
     def paid(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
         """The same by laws 1 and 2 alone."""
@@ -133,6 +140,7 @@ class Budget:
             account.seconds += seconds
             account.traces += traces
         ROW.seconds = max(ROW.seconds - seconds, -IN_A_ROW.at_once)
+        SAVED.seconds -= seconds
 
 
 def promises_more(code: CodeType, state: tuple[Any, ...]) -> bool:

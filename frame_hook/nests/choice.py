@@ -369,7 +369,8 @@ def is_list_of_numbers(value: object) -> bool:
 @per_code
 def names_of(code: CodeType) -> frozenset[str] | None:
     """The globals that a function uses; None where no nest can have some instruction of it."""
-    table = [one for one in instructions.instructions(code) if one.position in read_positions(code)]
+    positions = read_positions(code)
+    table = [one for one in instructions.instructions(code) if one.position in positions]
     if not handled(code).isdisjoint(one.position for one in table) or not all(
         one.opname in HANDLERS or one.opname.startswith(JUMPS) for one in table
     ):

@@ -23,6 +23,8 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Account:
     monkeypatch.setattr(budget, "IN_A_ROW", Allowance(60.0, 0.0))
     monkeypatch.setattr(budget, "PART_OF_PAUSES", 0.0)
     monkeypatch.setattr(budget, "ROW", Row(60.0))
+    monkeypatch.setattr(budget, "ALTOGETHER", Allowance(60.0, 0.0))
+    monkeypatch.setattr(budget, "SAVED", Row(60.0))
     monkeypatch.setattr(budget, "OF_PROCESS", budget.OF_PROCESS._replace(part=0.0))
     monkeypatch.setattr(budget, "WITH_PROMISE", budget.WITH_PROMISE._replace(part=0.0))
     return account
@@ -105,3 +107,26 @@ def test_little_is_spent_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     assert left(Budget(), calls_took=100.0) == 0
     monkeypatch.setattr(budget, "PART_OF_PAUSES", 1e9)
     assert left(own, calls_took=100.0) == 0.07
+
+
+def test_all_traces_together_are_a_small_part_of_what_a_process_works(
+    process: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Functions that call each other earn by the same time, each of them: together they would spend all of it."""
+    monkeypatch.setattr(budget, "ALTOGETHER", Allowance(1.0, 0.05))
+    monkeypatch.setattr(budget, "SAVED", Row(1.0))
+    worked, spent = 0.0, 0.0
+    monkeypatch.setattr(budget.time, "process_time", lambda: worked)
+    process.seconds, process.traces = 1.0, 100
+    sessions = [Budget() for _ in range(4)]
+    for _ in range(100):
+        worked += 1.0
+        for own in sessions:
+            if left(own, calls_took=worked):
+                own.spend(0.25, traces=1)
+                spent += 0.25
+    assert 0.05 * worked < spent <= 1.25 + 0.05 * worked
+    worked += 1e4
+    assert left(sessions[0], calls_took=worked) > 0
+    sessions[0].spend(1.01)
+    assert left(sessions[1], calls_took=worked) == 0  # no more than a second is saved

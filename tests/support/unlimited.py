@@ -10,6 +10,7 @@ from ufuse.frame_hook.budget import Allowance
 
 def lift_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every session capture at the first call, for one test."""
-    for name in ("OF_SESSION", "OF_PROCESS", "IN_A_ROW"):
+    for name in ("OF_SESSION", "OF_PROCESS", "IN_A_ROW", "ALTOGETHER"):
         monkeypatch.setattr(budget, name, Allowance(6000.0, 1.0))
-    monkeypatch.setattr(budget, "ROW", budget.Row(6000.0))
+    for name in ("ROW", "SAVED"):
+        monkeypatch.setattr(budget, name, budget.Row(6000.0))

@@ -10,6 +10,7 @@ import itertools
 import logging
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -203,6 +204,37 @@ def test_nothing_is_decided_while_a_trace_is_put_off(monkeypatch: pytest.MonkeyP
     for _ in range(3):
         compiled(x)
     assert compiled.stats.traces == 1
+
+
+@pytest.mark.usefixtures("_nothing_left")
+def test_a_long_call_shortens_a_wait_by_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not end the wait: such calls would be asked about, and suspended, each time that a trace is put off."""
+
+    def fused(x, seconds):
+        time.sleep(seconds)
+        return (x * 2 + 1) * x
+
+    asked = []
+    capture = sessions.Session.capture
+
+    def counted(*arguments: Any) -> Any:
+        asked.append(arguments)
+        return capture(*arguments)
+
+    monkeypatch.setattr(sessions.Session, "capture", counted)
+    monkeypatch.setattr(budget, "PART_OF_CALLS", 0.0)
+    monkeypatch.setattr(sessions, "ASK_AGAIN", 60_000_000_000)
+    x = np.arange(10.0)
+    compiled = ufuse.compile(fused)
+    for _ in range(6):
+        assert compiled(x, 0.002).tobytes() == fused(x, 0.0).tobytes()
+    assert len(asked) == 1
+    monkeypatch.setattr(sessions, "ASK_AGAIN", 400_000_000)
+    fused.__code__ = fused.__code__.replace(co_name="another")
+    compiled = ufuse.compile(fused)
+    for _ in range(3):
+        compiled(x, 0.1)
+    assert len(asked) >= 3
 
 
 def test_calls_pay_for_another_trace_of_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:

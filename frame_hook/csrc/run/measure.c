@@ -5,8 +5,9 @@
 #include "run/plain_time.h"
 #include "run/session.h"
 
-/* A call as long as this pays for asking again whether a trace may be made: it may be by now. */
-static const int64_t PAYS_NS = 1000000;
+/* A call as long as this brings nearer the time when it is asked again whether a trace may be made,
+ * by so many times what it takes: it may be by then. */
+static const int64_t PAYS_NS = 1000000, PAYS_TIMES = 8;
 
 /*
  * What a plain run takes longer, in nanoseconds, while it is timed: it is chosen, the clock is read
@@ -267,7 +268,8 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     }
     bool put_off = cache->put_off && cache->ask_after != 0;
     if (put_off && ns >= PAYS_NS) {
-        cache->ask_after = 0;
+        int64_t sooner = cache->ask_after - PAYS_TIMES * ns;
+        cache->ask_after = sooner > 0 ? sooner : 1; /* 0 would be: nothing is put off */
     }
     if (run->is_cut) {
         Py_XDECREF(mark);

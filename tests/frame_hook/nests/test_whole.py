@@ -28,7 +28,7 @@ from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests import choice, positions, whole
 
 pytest.importorskip("llvmlite")
 
@@ -318,6 +318,43 @@ def test_long_calls_run_in_parts() -> None:
     before = hits(compiled)
     compiled(one[:9], other[:9])
     assert hits(compiled) == before + 1
+
+
+def parted(x, limit):
+    """Without rows NumPy gives an array with one axis, which is left to it."""
+    return np.array([row for row in x if row[0] < limit])
+
+
+def test_a_call_in_doubt_holds_up_none_behind_it_where_most_are_not() -> None:
+    """One in six is in doubt: those behind it run whole. Where every second one is, some of them are not tried."""
+    rows = X.reshape(-1, 2)
+    compiled = called(parted, (rows, 9.0))
+    for _ in range(3):
+        for _ in range(5):
+            compiled(rows, 9.0)
+        entry = compiled.__ufuse_cache__.whole_call
+        before, declined = hits(compiled), entry.declined
+        for limit in (0.0, 1.0, 1.5, 2.0, 9.0, 9.0):
+            found, expected = compiled(rows, limit), parted(rows, limit)
+            assert (found.shape, found.tobytes()) == (expected.shape, expected.tobytes())
+        assert (hits(compiled), entry.declined) == (before + 5, declined + 1)
+    declined = entry.declined
+    for limit in (0.0, 9.0) * 20:
+        compiled(rows, limit)
+    assert entry.declined > declined + 30
+
+
+def test_a_function_is_looked_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its first trace, however long it is: first calls of many functions wait for that."""
+    looked_over = []
+
+    def counted(code):
+        looked_over.append(code)
+        return positions.read_positions(code)
+
+    monkeypatch.setattr(choice, "read_positions", counted)
+    assert choice.names_of(edit_distance.__code__.replace()) == {"int", "len", "min", "np", "range"}
+    assert len(looked_over) == 1
 
 
 def test_whole_calls_begin_with_better_code(monkeypatch: pytest.MonkeyPatch) -> None:

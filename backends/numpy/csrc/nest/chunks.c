@@ -35,6 +35,9 @@ enum { MOST_LONG_CALLS = 4 }; /* more than short ones */
 
 enum { FIRST_SKIP = 16, SKIP_GROWTH = 4, MOST_SKIP = 1 << 24, MANY_TURNS = 64 };
 
+/* Whole calls between two that are odd, from which on the calls behind these are worth trying. */
+enum { ENOUGH_CALLS = 4 };
+
 /* Make the chunk's end the state that is reached. False: there is no memory for its objects. */
 static bool
 commit(Call *call, int64_t turns)
@@ -407,7 +410,8 @@ run_short(Call *call)
 
 /*
  * Decline the call of the turn that is odd, at which plain Python would only find the same nest
- * again, and ever more calls behind it where odd turns come one soon after the other.
+ * again, and ever more calls behind it where odd turns come one soon after the other. Where most
+ * whole calls are not odd, those that are lose less than skipping would.
  */
 static void
 learn_odd(Nest *nest, const Call *call)
@@ -419,7 +423,12 @@ learn_odd(Nest *nest, const Call *call)
     if (!call->odd) {
         return;
     }
-    bool whole = nest->range >= 0 && nest->slot[nest->range].kind == SLOT_ONCE;
+    bool whole = nest_is_whole_call(nest);
+    bool rare = nest->runs - nest->odd_at > ENOUGH_CALLS;
+    nest->odd_at = nest->runs;
+    if (whole && rare) {
+        return;
+    }
     int64_t first = whole ? FIRST_SKIP : 1;
     nest->skipped = nest->skipped == 0 ? first : nest->skipped * SKIP_GROWTH;
     nest->skipped = nest->skipped < MOST_SKIP ? nest->skipped : MOST_SKIP;

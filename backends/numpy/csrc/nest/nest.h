@@ -270,6 +270,7 @@ typedef struct {
     bool late;             /* better code looks at its doubts behind all turns of a chunk */
     bool after_odd;        /* the turn behind the last call was odd */
     int64_t skip, skipped; /* how many calls to decline still; how many, after the last failure */
+    long long odd_at;      /* how many calls had run when the last one was odd, with that */
     double native_ns;      /* in machine code */
     double call_ns;        /* of calls that were timed, with saving and committing */
     long long saved_bytes; /* that were copied before chunks */
