@@ -30,6 +30,7 @@ from ufuse.frame_hook.nests import (
     made_dicts,
     searches,
     seeding,
+    sorted_places,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.frames import handled
@@ -314,6 +315,7 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         counts = range(1, MOST_ARGUMENTS + 1)
         if (
             value in array_calls.FUNCTIONS
+            or value in sorted_places.FUNCTIONS
             or value in generators.CONSUMERS
             or any(
                 (value, count) in arithmetic.FUNCTIONS
