@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 as_numpy = idioms.RULES["as_numpy"]
 ARRAYS = Array | Part | Lazy
 WHOLE = NumberKind(INT.kind, numpy=True)
-SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+SIDES = ("left", "right")
 Search = Callable[[Any, Any], Any]
 FUNCTIONS = (np.searchsorted,)
 METHODS = frozenset({"searchsorted"})
@@ -95,7 +95,7 @@ WAYS = ((_left_of, _right_of), (_left_by_halves, _right_by_halves))
 @functools.cache
 def _way() -> tuple[Search, Search] | None:
     """The functions that go NumPy's way, also in arrays that are not sorted; None where none does."""
-    tries = [_drawn(length) for length in range(40)]
+    tries: list[Any] = [_drawn(length) for length in range(40)]
     for way in WAYS:
         plain = [FunctionType(one.__code__, {"as_numpy": int}) for one in way]
         if all(
