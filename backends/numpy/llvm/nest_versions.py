@@ -40,6 +40,7 @@ CHECKED = ".checked"  # of a copy that has other ways out than the end of its lo
 CHECKS = {"call", "doubt_if"}
 COUNTS = {"fits", "spent"}  # of turns of a copy: one, where there are none
 WHOLE = {"add", "sub", "mul", "neg"}
+ORDERING = {"igt", "ige", "ilt", "ile"}
 NEVER_ODD = {  # give integers that fit
     "const", "get", "load", "dim", "select", "widen", "and", "or", "xor", "invert", "lshift", "rshift",
 }  # fmt: skip
@@ -196,6 +197,12 @@ class _Access:
     is_always_used: bool
 
     @property
+    def is_own_place(self) -> bool:
+        """Whether it is a variable as it is: likely inside in turns that do not use it, too."""
+        kinds = [(*(one[0] for one in monomial), factor) for monomial, factor in self.base]
+        return self.more == 0 and kinds == [("get", 1)]
+
+    @property
     def place(self) -> tuple[int, int, Polynomial]:
         """What it has in common with those that are tested together."""
         return self.array, self.axis, self.base
@@ -286,8 +293,9 @@ class _Copy:
         for block in blocks if self._may_wrap else ():
             self._choose_wrapped(block)
         found = [access for block in blocks for access in self._accesses(block)]
+        ordered = self._ordered(blocks)
         for access in found:
-            if access.is_always_used:
+            if access.is_always_used or (access.is_own_place and not atoms(access.base) & ordered):
                 self._test(access)
         wanted: dict[tuple[str, int], list[bool]] = {}
         for access in found:
@@ -296,6 +304,17 @@ class _Copy:
             if all(tested) and len(tested) == self._ndim(key):
                 self._sure.add(key)
         self._choose_dense()
+
+    def _ordered(self, blocks: Sequence[Block]) -> set[Atom]:
+        """What the loop compares with limits: it may be that which keeps an index inside, where it is used."""
+        values = (
+            self._integers.value(block.label, each)
+            for block in blocks
+            for one in block.instructions
+            if one.op in ORDERING
+            for each in one.inputs
+        )
+        return {each for value in values if value is not None for each in atoms(value)}
 
     def _choose_wrapped(self, block: Block) -> None:
         """Choose what is little outside of a length, as places beside one on a torus are."""

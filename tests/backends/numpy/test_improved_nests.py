@@ -23,7 +23,7 @@ from ufuse.backends.numpy.llvm.apart import best_code
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.llvm.nest_counters import counters
 from ufuse.backends.numpy.llvm.nest_plain import carried
-from ufuse.backends.numpy.llvm.nest_versions import CHECKED, versioned
+from ufuse.backends.numpy.llvm.nest_versions import CHECKED, is_copy, versioned
 from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
 from ufuse.backends.numpy.nests import best_nest_object, nest_object
 from ufuse.graph.nest import ELEMENTS, F64, Nest, Value, View
@@ -200,6 +200,51 @@ def test_choices_between_bits(*, is_on_bits: bool) -> None:
     assert check_improved(machine, [np.ones(21)], over(range(2), **given))
     if is_on_bits:
         assert "!unpredictable" not in nest_text(nest, "NAME")
+
+
+def using_some(comparison: str) -> Nest:
+    """Turns of an inner loop, some of which use elements: where its number compares with another variable."""
+    code = Code(
+        array("a"), array("b"), number("limit", "int", is_changed=False), number("s"), RANGE
+    )
+    code.header("i", "body")
+    j = turning(code)
+    code.set("j", j)
+    code.end("branch", "then", "j.head", condition=code.op(comparison, j, code.get("limit")))
+    code.begin("then")
+    item = code.op("add", code.load(0, code.get("j")), code.load(1, code.get("j")))
+    code.set("s", code.op("add", code.get("s"), item))
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.end("jump", "header")
+    return code.nest()
+
+
+@pytest.mark.parametrize("comparison", ["ine", "ilt"])
+def test_elements_that_some_turns_use(comparison: str) -> None:
+    """They are tested in front of the loop, too, unless what chooses the turns may be what keeps them inside."""
+    nest = using_some(comparison)
+    copies = [one for one in versioned(nest, is_alone=True).blocks if is_copy(one)]
+    loads = [one for block in copies for one in block.instructions if one.op == "load"]
+    assert len(loads) == 2
+    assert {one.is_sure for one in loads} == {comparison == "ine"}
+    machine = Machine(nest, is_improved=True)
+    draw = np.random.default_rng(2)
+    for size, limit in (
+        (21, 21),
+        (21, 4),
+        (21, -1),
+        (30, 40),
+        (15, 20),
+        (15, 15),
+        (20, 20),
+        (0, 0),
+    ):
+        given = {"limit": limit, "limit.numpy": False, "s": 0.5, "s.numpy": True}
+        left = check_improved(
+            machine, [draw.random(21), draw.random(size)], over(range(3), **given)
+        )
+        assert left or size < 21
 
 
 def counting(step: int, *, is_outer: bool) -> Nest:
