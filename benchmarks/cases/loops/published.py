@@ -1,5 +1,7 @@
 """Programs as they are published for compilers of loops: searches, sorts, filters and solvers over elements."""
 
+# mypy: disable-error-code="possibly-undefined"
+
 from __future__ import annotations
 
 import math
