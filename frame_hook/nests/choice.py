@@ -31,6 +31,7 @@ from ufuse.frame_hook.nests import (
     restated,
     searches,
     seeding,
+    sorted_places,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.frames import handled
@@ -315,6 +316,7 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
         counts = range(1, MOST_ARGUMENTS + 1)
         if (
             value in array_calls.FUNCTIONS
+            or value in sorted_places.FUNCTIONS
             or value in generators.CONSUMERS
             or value in restated.CALLS
             or any(

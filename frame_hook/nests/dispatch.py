@@ -38,6 +38,7 @@ from ufuse.frame_hook.nests import (
     searches,
     seeding,
     shuffles,
+    sorted_places,
     tables,
 )
 from ufuse.frame_hook.nests.values import (
@@ -97,6 +98,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     if isinstance(owner, Array | Part | Lazy) and name == "flat":
         return grids.elements_of(reader, owner, gives_places=False)
     if isinstance(owner, Array | Part | Lazy):
+        if name in sorted_places.METHODS:
+            return Method(owner, name)
         return array_calls.attribute(reader, owner, name)
     if isinstance(owner, Complex):
         return complexes.attribute(owner, name)
@@ -185,6 +188,9 @@ def call(
         if isinstance(owner, places_of_lists.MADE) and places_of_lists.is_method(name, arguments):
             places_of_lists.called_method(reader, owner, name, arguments, keywords)
             return
+        if name in sorted_places.METHODS and isinstance(owner, sorted_places.ARRAYS) and arguments:
+            sorted_places.enter(reader, [owner, *arguments], keywords)
+            return
         if isinstance(owner, LISTS) and not keywords:
             reader.stack.append(lists.called_method(reader, owner, name, arguments))
             return
@@ -247,6 +253,9 @@ def _call_known(
         else made_dicts.listed(reader, ragged.gone_over(reader, one))
         for one in arguments
     ]
+    if sorted_places.is_search(value, arguments):
+        sorted_places.enter(reader, arguments, keywords)
+        return
     if isinstance(value, CALLABLE) and _is_idiom(reader, value, arguments, keywords):
         return
     if value in GOES_OVER:

@@ -129,7 +129,8 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         reader.out.variables[name] for name in variables_of(blocks) if name not in known
     )
     nest = replace(nest, blocks=blocks, others=variables)
-    empty = reader.written - changed - reader.nothing.keys() - reader.written_cells
+    empty = reader.written - changed - reader.nothing.keys() - reader.begins_empty
+    empty -= reader.written_cells
     return Read(
         nest,
         tuple(registers),
@@ -288,7 +289,7 @@ def _dispatch(
 
 
 def _is_as_it_comes(reader: Reader, version: Version) -> bool:
-    """Whether every array variable is its own array in a version of the header, and cells are as empty as they came."""
+    """Whether every array variable is its own array in a version of the header, and what came empty is empty."""
     kinds = dict(version.locals)
     return (
         not reader.begins_empty & kinds.keys()

@@ -141,7 +141,7 @@ class Reader(Holders):
         self.written_cells = self.own.own_cells & self.written
         for slot in self.written_cells:
             state = (*state[:slot], _content(state[slot]), *state[slot + 1 :])
-        # Those that are empty when it begins get a number in its first turn.
+        # Cells and locals that are empty when it begins, and get a number in some turn.
         self.begins_empty = frozenset(slot for slot in self.written_cells if state[slot] is null)
         self.kinds: dict[int, SlotKind] = {
             slot: kind
@@ -157,8 +157,7 @@ class Reader(Holders):
             if isinstance(self.kinds.get(slot), NumberKind | ArrayKind | ItemsKind)
         )
         self.made_members: dict[str, ArrayKind] = {}  # the same of items of lists of objects
-        # Locals that begin without a value, or with None: of the others the kinds.
-        self.nothing: dict[int, ConstantKind | None] = {}
+        self.nothing: dict[int, ConstantKind] = {}  # of locals that begin with None
         self.tuples: dict[int, tuple[int, ...]] = {}  # the registers of their items, by slot
         self.cells: dict[int, int] = {}  # the registers of what lies in cells that it writes
         self.viewed: set[int] = set()  # slots of array variables that may be views
@@ -318,10 +317,14 @@ class Reader(Holders):
                     self.outside.not_none(slot)
 
     def _begin_with_nothing(self, slot: int) -> None:
-        """A local without a value, or with None: a nest that begins so is left when it gets a number."""
+        """A local without a value, or with None.
+
+        A nest that begins with None is left when it gets a number. One that begins without a value goes on, and is left
+        at its header by an exit when a chunk ends.
+        """
         if self.state[slot] is self.null:
             self.outside.unbound(slot)
-            self.nothing[slot] = None
+            self.begins_empty |= {slot}
             return
         item = self.outside.local(slot)
         assert isinstance(item, Known)
@@ -512,6 +515,9 @@ class Reader(Holders):
         """What no longer has the kind with which the frame brought it."""
         for slot, nothing in self.nothing.items():
             if slots.get(slot) != nothing:
+                return f"{self.own.names[slot]} gets a value"
+        for slot in self.begins_empty - self.written_cells:
+            if not isinstance(slots.get(slot), NumberKind | None):
                 return f"{self.own.names[slot]} gets a value"
         for slot in self.changed:
             kind, now = self.kinds[slot], unrolling.settled(slots.get(slot), self.stack)

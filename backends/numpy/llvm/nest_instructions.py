@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ufuse.backends.numpy.llvm.nest_body import (
@@ -84,7 +85,22 @@ def _divide(body: Body, one: Instruction) -> str:
             body.note_odd(body.compare("oeq", operand, zero, divisor.type))
         else:
             body.go_on_if(body.compare("une", operand, zero, divisor.type))
-    return _real("fdiv")(body, one)
+    inverse = _exact_inverse(body.constant(divisor), divisor.type)
+    if inverse is None:
+        return _real("fdiv")(body, one)
+    type_ = TYPES[divisor.type]
+    pairs = [(type_, body.operand(one.inputs[0])), (type_, body.real(inverse, divisor.type))]
+    return body.strict(f"fmul.{divisor.type}", type_, pairs)
+
+
+def _exact_inverse(number: float | None, type_: str) -> float | None:
+    """The inverse of a power of two, by which a product has the bits and the flags of the quotient: a normal number."""
+    if not number or not math.isfinite(number):
+        return None
+    part, exponent = math.frexp(number)
+    least, most = (-1021, 1024) if type_ == F64 else (-125, 128)
+    is_normal = least <= exponent <= most and least <= 2 - exponent <= most
+    return 1.0 / number if abs(part) == 0.5 and is_normal else None
 
 
 def _real_negative(body: Body, one: Instruction) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ufuse.backends.numpy.llvm import nest_counters
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_hoisting import Hoister
@@ -39,6 +40,7 @@ CHECKED = ".checked"  # of a copy that has other ways out than the end of its lo
 CHECKS = {"call", "doubt_if"}
 COUNTS = {"fits", "spent"}  # of turns of a copy: one, where there are none
 WHOLE = {"add", "sub", "mul", "neg"}
+ORDERING = {"igt", "ige", "ilt", "ile"}
 NEVER_ODD = {  # give integers that fit
     "const", "get", "load", "dim", "select", "widen", "and", "or", "xor", "invert", "lshift", "rshift",
 }  # fmt: skip
@@ -93,7 +95,8 @@ def _without_test(test: Block) -> Block:
     """The block in front of a copy whose test stands elsewhere."""
     (fits,) = test.instructions[0].attributes
     spent = Instruction("spent", (), None, (fits.turns,))
-    return Block(test.label, (spent,), End("jump", test.end.targets[:1]))
+    others = test.instructions[1:]
+    return Block(test.label, (spent, *others), End("jump", test.end.targets[:1]))
 
 
 def _tested(header: str, holds: Holds) -> tuple[Block, Block]:
@@ -178,6 +181,10 @@ def _is_beside(dividend: Polynomial, divisor: Polynomial) -> bool:
     return is_sum and are_single and len(dividend) > 1 and number_of(divisor) is None
 
 
+def _is_inner(turns: Turns) -> bool:
+    return turns.count != atom("get", TURNS)
+
+
 @dataclass(slots=True)
 class _Access:
     """An index of an element, along one axis."""
@@ -188,6 +195,12 @@ class _Access:
     base: Polynomial
     more: int  # what the index is beyond `base`
     is_always_used: bool
+
+    @property
+    def is_own_place(self) -> bool:
+        """Whether it is a variable as it is: likely inside in turns that do not use it, too."""
+        kinds = [(*(one[0] for one in monomial), factor) for monomial, factor in self.base]
+        return self.more == 0 and kinds == [("get", 1)]
 
     @property
     def place(self) -> tuple[int, int, Polynomial]:
@@ -226,6 +239,7 @@ class _Copy:
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
         self._choose_integers()
+        counters = self._choose_counters(turns, is_alone=is_alone)
         if not self._is_better(is_alone=is_alone):
             return []
         result = Value(0, I1)
@@ -247,7 +261,7 @@ class _Copy:
         copies = [self._copied(block, labels | exits) for block in self._integers.blocks]
         left = (Instruction("left", (), None, (last, is_tested)),)
         return [
-            Block(f"{header}.test", (fits,), end),
+            Block(f"{header}.test", (fits, *nest_counters.tests(counters)), end),
             *copies,
             *(
                 Block(label, left, End("jump", (target,)))
@@ -279,8 +293,9 @@ class _Copy:
         for block in blocks if self._may_wrap else ():
             self._choose_wrapped(block)
         found = [access for block in blocks for access in self._accesses(block)]
+        ordered = self._ordered(blocks)
         for access in found:
-            if access.is_always_used:
+            if access.is_always_used or (access.is_own_place and not atoms(access.base) & ordered):
                 self._test(access)
         wanted: dict[tuple[str, int], list[bool]] = {}
         for access in found:
@@ -289,6 +304,17 @@ class _Copy:
             if all(tested) and len(tested) == self._ndim(key):
                 self._sure.add(key)
         self._choose_dense()
+
+    def _ordered(self, blocks: Sequence[Block]) -> set[Atom]:
+        """What the loop compares with limits: it may be that which keeps an index inside, where it is used."""
+        values = (
+            self._integers.value(block.label, each)
+            for block in blocks
+            for one in block.instructions
+            if one.op in ORDERING
+            for each in one.inputs
+        )
+        return {each for value in values if value is not None for each in atoms(value)}
 
     def _choose_wrapped(self, block: Block) -> None:
         """Choose what is little outside of a length, as places beside one on a torus are."""
@@ -424,6 +450,25 @@ class _Copy:
                 ):
                     self._sure.add((block.label, place))
 
+    def _choose_counters(self, turns: Turns, *, is_alone: bool) -> list[str]:
+        """Choose what only some turns add to; the variables to be tested beside all else, where the copy is alone.
+
+        They turn in the loops around, too: so no test of them can be moved there, and all others can without them.
+        """
+        blocks = self._integers.blocks
+        names = nest_counters.counters(blocks, self._limit(turns)) - self._integers.steps.keys()
+        used: set[str] = set()
+        for block in blocks:
+            for name in names:
+                for place in nest_counters.sure_places(block, {name}):
+                    if (block.label, place) not in self._sure:
+                        self._sure.add((block.label, place))
+                        used.add(name)
+        if is_alone:
+            return sorted(used)
+        self._small |= {atom_of for name in used for atom_of in atoms(atom("get", name))}
+        return []
+
     def _is_small(self, value: Polynomial) -> bool:
         return atoms(value) <= self._small and greatest(value, 2 * SMALL) <= HIGHEST
 
@@ -438,8 +483,6 @@ class _Copy:
 
     def _fits(self, turns: Turns) -> Fits:
         integers = self._integers
-        is_inner = turns.count != atom("get", TURNS)
-        count = sum(len(block.instructions) for block in integers.blocks)
         steps = tuple(
             (name, integers.steps[name])
             for name in sorted(integers.steps)
@@ -451,7 +494,7 @@ class _Copy:
         }
         return Fits(
             turns.count,
-            AT_ONCE // count if is_inner else SMALL,
+            self._limit(turns),
             turns.others,
             tuple(sorted((name, integers.constants[name]) for name in integers.used_constants)),
             steps,
@@ -459,8 +502,13 @@ class _Copy:
             tuple(self._inside.values()),
             tuple(self._wrapped),
             tuple(sorted(dense)),
-            is_inner,
+            _is_inner(turns),
         )
+
+    def _limit(self, turns: Turns) -> int:
+        """How many turns there may be."""
+        count = sum(len(block.instructions) for block in self._integers.blocks)
+        return AT_ONCE // count if _is_inner(turns) else SMALL
 
     def _copied(self, block: Block, labels: Mapping[str, str]) -> Block:
         made = []

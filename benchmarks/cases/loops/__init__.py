@@ -14,6 +14,7 @@ from benchmarks.cases.loops import (
     keys,
     linear,
     objects,
+    published,
     sequences,
     simulations,
     solvers,
@@ -342,6 +343,15 @@ LOOPS = {
         row(solvers.van_der_pol,       lambda n: (2.0, float(n), 1e-6), 20, 1),
         row(solvers.adaptive_runge_kutta, lambda n: (drawn(2, n), 1.0, 1e-4), 1000, 100, 5),
         row(solvers.value_iteration,   decisions, 60, 5),
+        row(published.gauss_seidel,    lambda n: (well_conditioned(n), drawn(n), 100), 60, 6),
+        row(published.pi_by_own_draws, lambda n: (n, 12345), 20000, 20),
+        row(published.time_warping,    lambda n: (drawn(n), drawn(n)[::-1].copy()), 150, 6),
+        row(published.interpolation,   lambda n: (np.sort(drawn(n)), drawn(2, n)[1], drawn(3, n)[2]), 3000, 20),
+        row(published.quicksort,       lambda n: (drawn(n),), 5000, 20),
+        row(published.heapsort,        lambda n: (drawn(n),), 3000, 20),
+        row(published.median_filter,   lambda n: (drawn(n, n),), 50, 5),
+        row(published.bilateral_filter, lambda n: (drawn(n, n), 3, 8.0, 0.02), 30, 5),
+        row(published.labels,          lambda n: (drawn(n, n) < 0.55,), 60, 6),
     )
 }
 # fmt: on

@@ -21,8 +21,9 @@ from ufuse.backends.numpy import nests as makers
 from ufuse.backends.numpy.llvm import background, nests
 from ufuse.backends.numpy.llvm.apart import best_code
 from ufuse.backends.numpy.llvm.background import Work
+from ufuse.backends.numpy.llvm.nest_counters import counters
 from ufuse.backends.numpy.llvm.nest_plain import carried
-from ufuse.backends.numpy.llvm.nest_versions import CHECKED, versioned
+from ufuse.backends.numpy.llvm.nest_versions import CHECKED, is_copy, versioned
 from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
 from ufuse.backends.numpy.nests import best_nest_object, nest_object
 from ufuse.graph.nest import ELEMENTS, F64, Nest, Value, View
@@ -199,6 +200,116 @@ def test_choices_between_bits(*, is_on_bits: bool) -> None:
     assert check_improved(machine, [np.ones(21)], over(range(2), **given))
     if is_on_bits:
         assert "!unpredictable" not in nest_text(nest, "NAME")
+
+
+def using_some(comparison: str) -> Nest:
+    """Turns of an inner loop, some of which use elements: where its number compares with another variable."""
+    code = Code(
+        array("a"), array("b"), number("limit", "int", is_changed=False), number("s"), RANGE
+    )
+    code.header("i", "body")
+    j = turning(code)
+    code.set("j", j)
+    code.end("branch", "then", "j.head", condition=code.op(comparison, j, code.get("limit")))
+    code.begin("then")
+    item = code.op("add", code.load(0, code.get("j")), code.load(1, code.get("j")))
+    code.set("s", code.op("add", code.get("s"), item))
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.end("jump", "header")
+    return code.nest()
+
+
+@pytest.mark.parametrize("comparison", ["ine", "ilt"])
+def test_elements_that_some_turns_use(comparison: str) -> None:
+    """They are tested in front of the loop, too, unless what chooses the turns may be what keeps them inside."""
+    nest = using_some(comparison)
+    copies = [one for one in versioned(nest, is_alone=True).blocks if is_copy(one)]
+    loads = [one for block in copies for one in block.instructions if one.op == "load"]
+    assert len(loads) == 2
+    assert {one.is_sure for one in loads} == {comparison == "ine"}
+    machine = Machine(nest, is_improved=True)
+    draw = np.random.default_rng(2)
+    for size, limit in (
+        (21, 21),
+        (21, 4),
+        (21, -1),
+        (30, 40),
+        (15, 20),
+        (15, 15),
+        (20, 20),
+        (0, 0),
+    ):
+        given = {"limit": limit, "limit.numpy": False, "s": 0.5, "s.numpy": True}
+        left = check_improved(
+            machine, [draw.random(21), draw.random(size)], over(range(3), **given)
+        )
+        assert left or size < 21
+
+
+def counting(step: int, *, is_outer: bool) -> Nest:
+    """Turns of a loop, perhaps inside another, some of which add to a variable."""
+    code = Code(array("a"), number("s", "int"), RANGE)
+    j = code.header("i", "body")
+    if is_outer:
+        j = turning(code)
+    over = code.op("fgt", code.load(0, j), code.constant(F64, 0.5))
+    again = "j.head" if is_outer else "header"
+    code.end("branch", "then", again, condition=over)
+    code.begin("then")
+    code.set("s", code.op("add", code.get("s"), code.whole(step)))
+    code.end("jump", again)
+    if is_outer:
+        code.begin("after")
+        code.end("jump", "header")
+    return code.nest()
+
+
+@pytest.mark.parametrize("is_outer", [False, True])
+@pytest.mark.parametrize("step", [1, -1, 1000])
+def test_counters_do_not_overflow(step: int, *, is_outer: bool) -> None:
+    """A variable that some turns add to is looked at in front of the loop; from a large one a turn may overflow."""
+    nest = counting(step, is_outer=is_outer)
+    text = nest_text(versioned(nest, is_alone=True), "NAME", is_fast=True, is_alone=True)
+    assert text.count("call { i64, i1 } @llvm.sadd.with.overflow") == is_outer  # its own turns
+    machine = Machine(nest, is_improved=True)
+    draw = np.random.default_rng(1)
+    for first in (0, -5, 1 << 61, -(1 << 61), (1 << 62) + (1 << 20), (1 << 63) - 3, 3 - (1 << 63)):
+        given = {"s": first, "s.numpy": False}
+        left = check_improved(machine, [draw.random(21)], over(range(5), **given))
+        assert left == (abs(first) < 1 << 62)
+
+
+def test_counters_may_be_brought_so_far() -> None:
+    """By as many turns as there may be, which depends on how much each adds."""
+    blocks = counting(1 << 32, is_outer=False).blocks
+    assert "s" in counters(blocks, 1 << 28)
+    assert "s" not in counters(blocks, 1 << 31)
+    assert "s" not in counters(counting(1 << 62, is_outer=False).blocks, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("exponent", [1, -3, 31, 127, -126, -127, 1022, 1023, -1022, -1023, -1074])
+def test_quotients_by_powers_of_two(exponent: int, dtype: type) -> None:
+    """They are products where the inverse is a normal number: bits and flags are the same."""
+    least, most = (-1022, 1023) if dtype is np.float64 else (-126, 127)
+    divisor = -(2.0**exponent)
+    if dtype is np.float32 and abs(exponent) > 149:
+        pytest.skip("no such float32")
+    code = Code(array("a", dtype), array("x", dtype, is_written=True), RANGE)
+    i = code.header("i", "body")
+    by = code.constant(ELEMENTS[np.dtype(dtype)], divisor)
+    code.store(1, i, code.op("div", code.load(0, i), by))
+    code.end("jump", "header")
+    nest = code.nest()
+    is_product = least <= exponent <= most and least <= -exponent <= most
+    assert ("fdiv" in nest_text(nest, "NAME")) != is_product
+    for is_improved in (False, True):
+        machine = Machine(nest, is_improved=is_improved)
+        for value in (*SPECIAL, 1.0, -3.0, 1e-300, 1e-40, 3e38, 1e-45):
+            with np.errstate(all="ignore"):
+                a = np.full(5, value).astype(dtype)
+            check_improved(machine, [a, np.zeros(5, dtype)], over(range(5)))
 
 
 @pytest.mark.parametrize("behind", [0, 1])
