@@ -259,6 +259,8 @@ def test_methods_bind(session: Session) -> None:
     square.area.note = 1
     assert weakref.ref(square.area)() is square.area
     assert Compiled.__call__ is not None
+    with pytest.raises(TypeError, match="immutable"):
+        Compiled.__call__ = None  # type: ignore[method-assign,assignment]
     with pytest.raises(TypeError):
         _hook.enable_vectorcall(int)  # type: ignore[type-var]
     with pytest.raises(TypeError):

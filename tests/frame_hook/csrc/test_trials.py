@@ -121,6 +121,33 @@ def test_being_timed_counts_for_nothing(session) -> None:
     assert session.decisions == [(None, "plain")]
 
 
+@pytest.mark.parametrize("is_own", [True, False])
+def test_calls_that_were_given_back_are_so_within_others(session, is_own) -> None:
+    """They are counted, in a region of the same session and of another one, and that is there behind them."""
+
+    def f(x):
+        return [x]
+
+    def around(x):
+        return inner(x), behind(x)
+
+    def behind(x):
+        return x
+
+    inner = measured(session, f, entry(ending=("return", 0)))
+    call_until(lambda: bool(session.decisions), inner, 1)
+    assert session.decisions == [(None, "plain")]
+    before = inner.__ufuse_calls__, inner.__ufuse_eager_calls__
+    outer_session = session if is_own else Session()
+    outer_session.measures = False
+    outer_session.asked.clear()
+    outer = _hook.Dispatcher(around, outer_session)
+    for _ in range(5):
+        assert outer(1) == ([1], 1)
+    assert (inner.__ufuse_calls__, inner.__ufuse_eager_calls__) == (before[0] + 5, before[1] + 5)
+    assert not outer_session.decisions[is_own:]
+
+
 def test_calls_that_are_faster_compiled_stay_so(session) -> None:
     """Every call runs the entry."""
 
