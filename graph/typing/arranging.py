@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 from operator import itemgetter
-from typing import Any
 
-from ufuse.graph.size import add, divide, multiply
-from ufuse.graph.typing.call import BY_NAME, Call, Rule
+from ufuse.graph.size import Size, add, divide, multiply
+from ufuse.graph.types import ArrayType
+from ufuse.graph.typing.call import BY_NAME, Call, Rule, Sequenced, is_whole
 from ufuse.graph.typing.sample import CannotInfer, Constant
 from ufuse.graph.typing.shapes import Shape, count, same, the_axis
 
@@ -19,7 +19,7 @@ MOST_REPEATED = 4096  # times that a sample is repeated
 
 
 def _tiled(call: Call) -> Shape:
-    source, times = call.shape(0, "A"), _repetitions(call.constant(1, "reps"))
+    source, times = call.shape(0, "A"), _repetitions(call)
     if 0 in source:
         raise CannotInfer("numpy.tile of an empty array, which is a view of it")
     shape = (*[1] * (len(times) - len(source)), *source)
@@ -27,10 +27,17 @@ def _tiled(call: Call) -> Shape:
     return tuple(multiply(length, by) for length, by in zip(shape, times, strict=True))
 
 
-def _repetitions(given: Any) -> list[int]:
-    times = list(given) if isinstance(given, tuple | list) else [given]
-    if not all(type(one) is int and one >= 0 for one in times) or prod(times) > MOST_REPEATED:
-        raise CannotInfer("a number of repetitions that is large, or no number")
+def _repetitions(call: Call) -> list[Size]:
+    """How often an array is repeated along each axis; where that is not known, and may be once, only one in C order."""
+    times = call.whole_numbers(call.argument(1, "reps"), "reps")
+    known = [one for one in times if isinstance(one, int)]
+    if any(one < 0 for one in known) or prod(known) > MOST_REPEATED:
+        raise CannotInfer("a number of repetitions that is large, or negative")
+    source = call.argument(0, "A")
+    if len(known) < len(times) and isinstance(source, ArrayType):
+        in_order = source.order == tuple(range(source.ndim))
+        if source.ndim > 1 and not (in_order and source.contiguous):
+            raise CannotInfer(f"how often {call.name} repeats is not known while tracing")
     return times
 
 
@@ -119,29 +126,27 @@ def _padded(call: Call) -> Shape:
         raise CannotInfer(f"{call.name} in this mode")
     for name in ("constant_values", "end_values", "stat_length", "reflect_type"):
         call.argument(BY_NAME, name)
-    widths = _widths(call.constant(1, "pad_width"), len(source))
+    widths = _widths(call, len(source))
     return tuple(
         length + (before + after) for length, (before, after) in zip(source, widths, strict=True)
     )
 
 
-def _widths(given: Any, axes: int) -> list[tuple[int, int]]:
+def _widths(call: Call, axes: int) -> list[tuple[Size, Size]]:
     """How wide the margins are, as `numpy.pad` reads its argument."""
-    if type(given) is int:
-        given = (given, given)
-    if _is_pair(given):
-        return [given] * axes
-    if isinstance(given, tuple | list) and len(given) == axes and all(map(_is_pair, given)):
-        return [tuple(one) for one in given]
-    raise CannotInfer("margins that are not known")
-
-
-def _is_pair(given: Any) -> bool:
-    return (
-        isinstance(given, tuple | list)
-        and len(given) == 2
-        and all(type(one) is int and one >= 0 for one in given)
-    )
+    given = call.argument(1, "pad_width")
+    pairs: list[list[Size]] = []
+    if isinstance(given, Constant) and isinstance(given.value, tuple | list):
+        given = Sequenced("tuple", tuple(map(Constant, given.value)))
+    if isinstance(given, Sequenced) and not any(map(is_whole, given.items)):
+        pairs = [call.whole_numbers(one, "pad_width") for one in given.items]
+    elif given is not None:
+        lengths = call.whole_numbers(given, "pad_width")
+        pairs = [lengths * 2 if len(lengths) == 1 else lengths] * axes
+    known = [one for pair in pairs for one in pair if isinstance(one, int)]
+    if len(pairs) != axes or any(len(one) != 2 for one in pairs) or any(one < 0 for one in known):
+        raise CannotInfer("margins that are not known")
+    return [(before, after) for before, after in pairs]
 
 
 def _grid(call: Call) -> list[Shape]:

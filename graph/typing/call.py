@@ -95,13 +95,29 @@ class Call:
             CannotInfer: it is neither.
 
         """
-        found = self.argument(place, name)
-        if isinstance(found, NumberType) and found.kind == "int" and found.value is not None:
-            return found.value
-        value = self.constant(place, name)
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        return self._whole(self.argument(place, name), name)
+
+    def whole_numbers(self, given: Argument | None, name: str) -> list[Size]:
+        """An integer, or the integers of a tuple or list, as constants or expressions.
+
+        Raises:
+            CannotInfer: it is something else.
+
+        """
+        if isinstance(given, Sequenced):
+            return [self._whole(one, name) for one in given.items]
+        if isinstance(given, Constant) and isinstance(given.value, tuple | list):
+            return [self._whole(Constant(one), name) for one in given.value]
+        return [self._whole(given, name)]
+
+    def _whole(self, given: Argument | None, name: str) -> Size:
+        if isinstance(given, NumberType) and given.kind == "int" and given.value is not None:
+            return given.value
+        if not isinstance(given, Constant):
+            raise CannotInfer(f"{name} of {self.name} is not known while tracing")
+        if not is_whole(given):
             raise CannotInfer(f"{name} of {self.name} is not a whole number")
-        return int(value)
+        return int(given.value)
 
     def made(self) -> Size:
         """The length that values decide.
@@ -142,6 +158,15 @@ class Rule:
     # Arguments, by place or name, in whose place a list is to NumPy the array that it makes of it.
     lists: tuple[int | str, ...] = ()
     items: bool = False  # and so is each item of the first argument
+
+
+def is_whole(given: Argument) -> bool:
+    """Whether it is an integer, known or not."""
+    if isinstance(given, NumberType):
+        return given.kind == "int"
+    if not isinstance(given, Constant) or isinstance(given.value, bool):
+        return False
+    return isinstance(given.value, int | np.integer)
 
 
 def nested_shape(given: Argument, name: str, facts: Facts) -> Shape:

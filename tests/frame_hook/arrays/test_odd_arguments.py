@@ -30,7 +30,8 @@ CALLS = (
     "np.zeros_like(x, v)|np.full_like(x, v)|np.zeros_like(v)|np.array(v)|np.array([v, 1])|np.asarray(x, v)|np.arange(v)|np.arange(0, 3, v)|"
     "np.where(v, x, 1)|np.where(x > 1, x, v)|np.clip(x, v, 2)|np.maximum(x, v)|np.add(x, 1, x.copy(), where=v)|np.add(x, 1, dtype=v)|np.add(x, v, out=x)|"
     "np.add.reduce(x, v)|np.transpose(x, v)|np.concatenate(v)|np.concatenate([x, x], v)|np.stack([x, x], v)|np.dstack(v)|np.expand_dims(x, v)|"
-    "np.squeeze(x, v)|np.broadcast_to(x, v)|np.round(x, v)|np.repeat(x, 2, v)|np.copyto(x, v)|x.__setitem__(v, 1)|x.__setitem__(0, v)|x @ v|x == v"
+    "np.squeeze(x, v)|np.broadcast_to(x, v)|np.round(x, v)|np.repeat(x, 2, v)|np.copyto(x, v)|x.__setitem__(v, 1)|x.__setitem__(0, v)|x @ v|x == v|"
+    "np.tile(x, v)|np.tile(x, (2, v))|np.pad(x, v)|np.pad(x, (1, v))|np.pad(x, [(v, 1)] * x.ndim)"
 ).split("|")
 
 
