@@ -134,9 +134,7 @@ def test_calls_that_were_given_back_are_so_within_others(session, is_own) -> Non
     def behind(x):
         return x
 
-    inner = measured(
-        session, f, entry(inputs=(0,), artefact=slow, outputs=1, ending=("return", 1))
-    )
+    inner = measured(session, f, entry(inputs=(0,), artefact=slow, outputs=1, ending=("return", 1)))
     call_until(lambda: bool(session.decisions), inner, 1)
     assert session.decisions == [(None, "plain")]
     before = inner.__ufuse_calls__, inner.__ufuse_eager_calls__
