@@ -327,7 +327,9 @@ def test_results_are_read_in_the_order_of_cells() -> None:
     compiled = ufuse.compile(results_behind)
     for _ in range(3):
         compiled(*grids())
-    (nest,) = next(loop.nests for loop in loops_of(compiled) if loop.nests)
+    *_, nest = next(
+        loop.nests for loop in loops_of(compiled) if loop.nests
+    )  # that begins with values
     changed, loops = with_shared_loops(nest)
     ((number, share),) = [
         one.attributes
