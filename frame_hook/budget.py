@@ -3,24 +3,27 @@
 Laws:
 
 1. What all sessions of a process spend at their code's first calls is little at once, and a small part of the time
-   that passes. Loops and large arrays promise that more will follow: for them there is more, and a larger part.
+   that passes. Loops and large arrays promise that more will follow: for them there is more, and a larger part. Code
+   without a loop that no array comes to has nothing to promise: objects are made and set there, names looked up.
 2. Beyond that a session spends a part of what calls of its code have taken. So code that runs once or a few times is
    not made much slower, however much there is of it, and code that runs for long is captured in the end.
 3. Little is spent in a row, so that no single call becomes much longer: functions that share a session, as those of one
    decorator do, would let the first call of one spend what calls of all others have earned.
-4. All traces together take a second at once, and a small part of the processor time. Functions that call each
-   other have earned by the same time, each of them: a program of many functions would be traced for as long as it runs.
+4. All traces together take a part of a second at once, a small part of the processor time, and a part of what calls
+   have saved. Functions that call each other have earned by the same time, each of them: a program of many functions
+   would be traced for as long as it runs, whether that helps it or not.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from types import CodeType
+from types import CellType, CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import NAMES
 from ufuse.frame_hook.code.kept_builtins import KEPT
 
@@ -49,8 +52,10 @@ AT_LEAST = (
 OF_A_TRACE = 0.15
 IN_A_ROW = Allowance(0.07, 0.2)  # of the process, by law 3; as a part of its processor time
 PART_OF_PAUSES = 0.02  # and of the time that passes: a busy machine makes that long
-ALTOGETHER = Allowance(1.0, 0.05)  # of the process, by law 4; as a part of its processor time
+ALTOGETHER = Allowance(0.25, 0.05)  # of the process, by law 4; as a part of its processor time
+PART_OF_SAVED = 0.1  # of what calls took less than plain Python, as their trials found
 LARGE = 100_000  # elements of an array
+FIRST = 4  # items of a list or tuple, among which an array is looked for
 
 BACKWARD = frozenset(number for number, name in enumerate(NAMES) if "JUMP_BACKWARD" in name)
 
@@ -83,19 +88,22 @@ class Row:
     seconds: float
     worked: float = 0.0
     passed: float = 0.0
+    saved: float = 0.0
 
-    def left(self, allowance: Allowance, of_pauses: float = 0.0) -> float:
+    def left(self, allowance: Allowance, *, of_pauses: float = 0.0, of_saved: float = 0.0) -> float:
         """How long traces may take now."""
         worked, passed = time.process_time(), time.perf_counter()
+        saved = _hook.saved_nanoseconds() / 1e9
         grown = allowance.part * (worked - self.worked) + of_pauses * (passed - self.passed)
+        grown += of_saved * (saved - self.saved)
         self.seconds = min(self.seconds + grown, allowance.at_once)
-        self.worked, self.passed = worked, passed
+        self.worked, self.passed, self.saved = worked, passed, saved
         return self.seconds
 
 
 PROCESS = Account()
 ROW = Row(IN_A_ROW.at_once)
-SAVED = Row(ALTOGETHER.at_once)
+ALL = Row(ALTOGETHER.at_once)
 
 
 class Budget:
@@ -110,15 +118,15 @@ class Budget:
     def seconds_left(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
         """How long a trace of a frame may take now, where calls of its code took so many seconds; 0: not yet."""
         paid = self.paid(code, state, calls_took)
-        if SAVED.left(ALTOGETHER) <= 0:
+        if ALL.left(ALTOGETHER, of_saved=PART_OF_SAVED) <= 0:
             return 0.0
-        return max(min(paid, ROW.left(IN_A_ROW, PART_OF_PAUSES)), 0.0)
+        return max(min(paid, ROW.left(IN_A_ROW, of_pauses=PART_OF_PAUSES)), 0.0)
 
     def paid(self, code: CodeType, state: tuple[Any, ...], calls_took: float) -> float:
         """The same by laws 1 and 2 alone."""
         self._calls_took = max(self._calls_took, calls_took)
         own = self._own.left(OF_SESSION) + TIMES_OF_CALLS * self._calls_took
-        if PROCESS.left(OF_PROCESS) > 0:
+        if PROCESS.left(OF_PROCESS) > 0 and (has_loop(code) or brings_array(code, state)):
             return own
         earned = PART_OF_CALLS * self._calls_took - self._own.seconds
         usual = (self._own if self._own.traces else PROCESS).usual
@@ -140,11 +148,37 @@ class Budget:
             account.seconds += seconds
             account.traces += traces
         ROW.seconds = max(ROW.seconds - seconds, -IN_A_ROW.at_once)
-        SAVED.seconds -= seconds
+        ALL.seconds -= seconds
 
 
 def promises_more(code: CodeType, state: tuple[Any, ...]) -> bool:
     """Whether even the first call of some code may take long: it has a loop, or large arrays."""
-    if not BACKWARD.isdisjoint(code.co_code[::2]):
+    return has_loop(code) or any(
+        type(value) is np.ndarray and value.size >= LARGE for value in state
+    )
+
+
+def has_loop(code: CodeType) -> bool:
+    """Whether code jumps back."""
+    return not BACKWARD.isdisjoint(code.co_code[::2])
+
+
+def brings_array(code: CodeType, state: tuple[Any, ...]) -> bool:
+    """Whether a frame holds an array, begins a list or tuple with one, or its first value has one in an attribute."""
+    if any(map(_is_array, state)):
         return True
-    return any(type(value) is np.ndarray and value.size >= LARGE for value in state)
+    for value in state:
+        if type(value) in (list, tuple):
+            held = value[:FIRST]
+        elif type(value) is CellType and value != CellType():  # it is not empty
+            held = [value.cell_contents]
+        else:
+            continue
+        if any(map(_is_array, held)):
+            return True
+    owner = state[0] if state else _hook.NULL
+    return any(_is_array(_hook.own_value(owner, name)) for name in code.co_names)
+
+
+def _is_array(value: object) -> bool:
+    return type(value) is np.ndarray or _hook.device_array(value) is not None

@@ -242,12 +242,18 @@ class Tracer:
                 tries -= 1  # no branch is tried twice
                 continue
             passed = visited.positions[: count + 1]
-            if not stop_at:
-                return Attempt(
-                    None, passed, expired
-                )  # an entry that resumes at its own position would run for ever
+            # an entry that resumes at its own position would run for ever
+            if not stop_at or self._would_be_dropped(interpreter, position):
+                return Attempt(None, passed, expired)
         LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
         return Attempt(None, passed, expired)
+
+    def _would_be_dropped(self, interpreter: Interpreter, position: int) -> bool:
+        """Whether no entry would be kept that ends before the break: it would compute nothing in a suspended frame."""
+        if position == 0 or self._every_frame:
+            return False
+        nodes = interpreter.trace.graph.nodes
+        return is_idle(nodes) or (self._measures and cannot_pay(nodes))
 
     def _ended(
         self, code: CodeType, interpreter: Interpreter, visited: Visited, has_returned: bool
@@ -369,7 +375,7 @@ class Tracer:
             slots = state_registers(frame, recipe, keeps_all=keeps_all)
             ending = Resume(frame.position, slots, known_contents(recipe, slots))
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
-        idle = is_idle(graph)
+        idle = is_idle(graph.nodes)
         if trace.changes.effects and isinstance(ending, Resume) and ending.position == position:
             return None
         if position != 0 and not self._every_frame:
@@ -377,7 +383,7 @@ class Tracer:
             is_suspended = cache.entries(position) or position in record.ends
             goes_far = returned is not None or interpreter.ends_at_nest or interpreter.has_left
             ends_there = goes_far and is_suspended
-            if not ends_there and (idle or (self._measures and cannot_pay(graph))):
+            if not ends_there and (idle or (self._measures and cannot_pay(graph.nodes))):
                 return None
         traced = time.perf_counter() - started
         artefact = None

@@ -54,14 +54,14 @@ class Specialisation:
         return code
 
 
-def is_idle(graph: Graph) -> bool:
-    """Whether a graph computes nothing."""
-    return all(node.op.kind in IDLE_KINDS for node in graph.nodes)
+def is_idle(nodes: Iterable[Node]) -> bool:
+    """Whether the nodes of a graph compute nothing."""
+    return all(node.op.kind in IDLE_KINDS for node in nodes)
 
 
-def cannot_pay(graph: Graph) -> bool:
+def cannot_pay(nodes: Iterable[Node]) -> bool:
     """Whether all that a graph computes takes less than suspending a frame to run it: it makes views at most."""
-    return all(node.op.kind in IDLE_KINDS or node.op.kind is Kind.VIEW for node in graph.nodes)
+    return all(node.op.kind in IDLE_KINDS or node.op.kind is Kind.VIEW for node in nodes)
 
 
 def finished_graph(trace: Trace, recipe: Recipe, name: str) -> tuple[Graph, list[int]]:

@@ -117,6 +117,7 @@ class Interpreter:
         self.stop_at = stop_at
         self.kept_loops = kept_loops
         self.watched = watched
+        self._watched_slots: list[tuple[int, Symbol]] = []
         self.may_end = may_end
         self.deadline = deadline
         self.may_cost = may_cost
@@ -162,6 +163,10 @@ class Interpreter:
     def run_root(self, frame: Frame) -> Returned | None:
         """Run until a return, or until `stop_at`: then None, with the frame as it stands before that instruction."""
         self._enter(frame)
+        # a register of the state is its slot; what is watched on the stack has none
+        self._watched_slots = [
+            (slot, frame.locals[slot]) for slot in self.watched if slot < len(frame.locals)
+        ]
         table = instructions.by_position(frame.code)
         while True:
             if self.root_count == self.stop_at or self._ends_early(frame):
@@ -192,6 +197,11 @@ class Interpreter:
 
     def _refuse_dropping(self, frame: Frame) -> None:
         """Break where the frame no longer holds a value whose death runs code: plain Python lets it die in time."""
+        slots = self._watched_slots
+        if len(slots) == len(self.watched) and all(
+            frame.locals[slot] is one for slot, one in slots
+        ):
+            return  # nearly always
         gone = self.watched.keys() - held_registers(frame)
         if gone:
             raise GraphBreak("finalizer", self.watched[min(gone)])

@@ -168,16 +168,13 @@ class GuardProgram:
     def remembered(self) -> tuple[Guard, ...]:
         """The rows for reports: their operands are names of objects, which may die."""
         known: dict[int, Named] = {}
-        return tuple(
-            Guard(
-                row.kind,
-                _for_reports(row.operands, known),
-                row.source,
-                row.says,
-                _for_reports(row.fields, known),
-            )
-            for row in self.rows
-        )
+        kept = []
+        for row in self.rows:
+            operands = _for_reports(row.operands, known)
+            fields = _for_reports(row.fields, known)
+            is_kept = operands is row.operands and fields is row.fields
+            kept.append(row if is_kept else Guard(row.kind, operands, row.source, row.says, fields))
+        return tuple(kept)
 
     @property
     def registers(self) -> int:
@@ -210,10 +207,15 @@ def _key(operand: Any) -> Any:
 def _for_reports(operand: Any, known: dict[int, Named]) -> Any:
     """An operand for reports, which keeps nothing alive but numbers and text; `known` has those met before, by id."""
     kind = type(operand)
-    if kind in KEPT_AS_THEY_ARE or issubclass(kind, np.dtype):
+    if kind in KEPT_AS_THEY_ARE:
         return operand
     if kind is tuple:
-        return tuple([_for_reports(one, known) for one in operand])
+        for one in operand:
+            if type(one) not in KEPT_AS_THEY_ARE:
+                return tuple([_for_reports(one, known) for one in operand])
+        return operand
+    if issubclass(kind, np.dtype):
+        return operand
     found = known.get(id(operand))
     if found is None:
         found = known[id(operand)] = Named(operand)

@@ -1,10 +1,12 @@
 """Traces are paid for by the time that code has taken, or is likely to take."""
 
 # Functions under test are written as users write them.
-# ruff: noqa: ANN001, ANN201
+# ruff: noqa: ANN001, ANN201, ANN202
 # mypy: disable-error-code="no-untyped-def"
 
 from __future__ import annotations
+
+from types import CellType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Account:
     monkeypatch.setattr(budget, "PART_OF_PAUSES", 0.0)
     monkeypatch.setattr(budget, "ROW", Row(60.0))
     monkeypatch.setattr(budget, "ALTOGETHER", Allowance(60.0, 0.0))
-    monkeypatch.setattr(budget, "SAVED", Row(60.0))
+    monkeypatch.setattr(budget, "ALL", Row(60.0))
     monkeypatch.setattr(budget, "OF_PROCESS", budget.OF_PROCESS._replace(part=0.0))
     monkeypatch.setattr(budget, "WITH_PROMISE", budget.WITH_PROMISE._replace(part=0.0))
     return account
@@ -50,6 +52,53 @@ def test_the_first_functions_of_a_process_are_traced_at_once() -> None:
         own = Budget()
         assert left(own) > 0
         own.spend(0.01, traces=1)
+
+
+def cells():
+    x, text = np.ones(3), "a"
+
+    def uses():
+        return x, text
+
+    return uses.__closure__
+
+
+def step(self, factor=1):
+    self.x = self.x * factor + self.name
+
+
+ARRAYS = {
+    "an array": (straight, FEW),
+    "in a tuple": (straight, ((1, np.ones(3)),)),
+    "in a list": (straight, ("a", [np.ones(3)])),
+    "in an attribute": (step, (SimpleNamespace(x=np.ones(3), name=1), 2)),
+    "in a cell": (straight, cells()),
+}
+NO_ARRAYS = {
+    "numbers": (straight, (1, 2.0)),
+    "nothing": (straight, ()),
+    "far in a list": (straight, ([1, 2, 3, 4, np.ones(3)],)),
+    "other attributes": (step, (SimpleNamespace(x=1, name="a", y=np.ones(3)),)),
+    "an empty cell": (straight, (CellType(),)),
+}
+
+
+@pytest.mark.parametrize("case", ARRAYS)
+def test_code_that_arrays_come_to_is_traced_at_once(case: str) -> None:
+    """In whatever they come."""
+    function, state = ARRAYS[case]
+    assert left(Budget(), function, state) > 0
+
+
+@pytest.mark.parametrize("case", NO_ARRAYS)
+def test_code_without_arrays_and_loops_has_to_earn_its_traces(process: Account, case: str) -> None:
+    """What makes objects and looks up names gains little, however often it is called."""
+    function, state = NO_ARRAYS[case]
+    process.seconds, process.traces = 0.1, 10
+    own = Budget()
+    assert left(own, function, state) == 0
+    assert left(own, function, state, calls_took=0.03) > 0
+    assert left(Budget(), looping, state) > 0
 
 
 def test_what_is_spent_is_of_the_process(process: Account) -> None:
@@ -114,7 +163,7 @@ def test_all_traces_together_are_a_small_part_of_what_a_process_works(
 ) -> None:
     """Functions that call each other earn by the same time, each of them: together they would spend all of it."""
     monkeypatch.setattr(budget, "ALTOGETHER", Allowance(1.0, 0.05))
-    monkeypatch.setattr(budget, "SAVED", Row(1.0))
+    monkeypatch.setattr(budget, "ALL", Row(1.0))
     worked, spent = 0.0, 0.0
     monkeypatch.setattr(budget.time, "process_time", lambda: worked)
     process.seconds, process.traces = 1.0, 100
@@ -129,4 +178,10 @@ def test_all_traces_together_are_a_small_part_of_what_a_process_works(
     worked += 1e4
     assert left(sessions[0], calls_took=worked) > 0
     sessions[0].spend(1.01)
-    assert left(sessions[1], calls_took=worked) == 0  # no more than a second is saved
+    assert left(sessions[1], calls_took=worked) == 0  # no more than a second is kept
+    saved = [0.0, 9.0, 21.0]
+    monkeypatch.setattr(budget._hook, "saved_nanoseconds", lambda: saved[0] * 1e9)
+    sessions[0].spend(1.0)
+    for some in saved.copy():
+        saved[0] = some
+        assert (left(sessions[1], calls_took=worked) > 0) == (some > 20.0)

@@ -12,5 +12,5 @@ def lift_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every session capture at the first call, for one test."""
     for name in ("OF_SESSION", "OF_PROCESS", "IN_A_ROW", "ALTOGETHER"):
         monkeypatch.setattr(budget, name, Allowance(6000.0, 1.0))
-    for name in ("ROW", "SAVED"):
+    for name in ("ROW", "ALL"):
         monkeypatch.setattr(budget, name, budget.Row(6000.0))

@@ -25,6 +25,17 @@ without_timing(int64_t ns)
     return ns > timing_ns ? ns - timing_ns : 0;
 }
 
+/* What calls have saved, as trials found; those inside of others count, too. Guarded by the GIL. */
+static int64_t saved_ns;
+
+/* saved_nanoseconds(): how much longer calls that were timed would have taken plain Python so far.
+ */
+PyObject *
+saved_nanoseconds(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLongLong(saved_ns);
+}
+
 /* Whether it can make a difference to compile only what a function calls. */
 static bool
 tries_callees(CodeCache *cache)
@@ -195,6 +206,7 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     bool put_off = is_put_off(cache);
     if (trial->decided && --trial->left > 0) {
         run->way = trial->way;
+        saved_ns += trial->saves;
         run->trial = put_off && trial->way != WAY_PLAIN ? trial : NULL;
         return;
     }

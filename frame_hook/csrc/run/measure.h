@@ -47,5 +47,6 @@ is_given_back(CodeCache *cache, PyObject *const *values, Py_ssize_t count)
 void choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured *run);
 void begin_measured(CodeCache *cache, Measured *run);
 void end_measured(CodeCache *cache, Measured *run, bool succeeded);
+PyObject *saved_nanoseconds(PyObject *module, PyObject *ignored);
 
 #endif

@@ -397,6 +397,8 @@ decide(Trial *trial, Way best, int64_t cost)
     trial->period = trial->period == 0 ? FIRST_PERIOD : trial->period * 4;
     int64_t own = samples_typical(&trial->samples[best]);
     own = own > 0 ? own : 1;
+    int64_t plain_ns = samples_typical(&trial->samples[WAY_PLAIN]);
+    trial->saves = plain_ns > own ? plain_ns - own : 0;
     long long runs = cost * MOST_LOST / own, least = trial->period;
     if (best == WAY_PLAIN) {
         long long plain = FIRST_PLAIN_NS / own * (trial->period / FIRST_PERIOD) + 1;

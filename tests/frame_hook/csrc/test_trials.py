@@ -69,6 +69,23 @@ def spin(seconds: float) -> None:
         pass
 
 
+def test_what_calls_save_is_counted_once_it_is_known(session) -> None:
+    """By the difference that the trial found, for each call behind it."""
+
+    def f(x):
+        time.sleep(SLOW)
+        return x
+
+    compiled = measured(
+        session, f, entry(inputs=(0,), artefact=lambda x: x, outputs=1, ending=("return", 1))
+    )
+    before = _hook.saved_nanoseconds()
+    for _ in range(40):
+        compiled(1)
+    assert _hook.saved_nanoseconds() - before > 10 * 0.9 * SLOW * 1e9
+    assert _hook.saved_nanoseconds() - before < 40 * 10 * SLOW * 1e9
+
+
 @pytest.mark.parametrize(("own", "way"), [(12e-6, "compiled"), (120e-6, "plain")])
 def test_the_sum_of_calls_decides(session, own, way) -> None:
     """Most calls end early in plain Python, and one of four takes sixteen times as long: their median tells nothing."""
