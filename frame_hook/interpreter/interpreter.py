@@ -117,7 +117,7 @@ class Interpreter:
         self.stop_at = stop_at
         self.kept_loops = kept_loops
         self.watched = watched
-        self._watched_slots: list[tuple[int, Symbol]] = []
+        self._watched_slots: list[tuple[int, Symbol | None]] = []
         self.may_end = may_end
         self.deadline = deadline
         self.may_cost = may_cost
