@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import attributes, conversions, either, elementwise, stacked, tables, views
+from ufuse.frame_hook.nests import (
+    attributes,
+    conversions,
+    either,
+    elementwise,
+    stacked,
+    tables,
+    views,
+)
 from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,

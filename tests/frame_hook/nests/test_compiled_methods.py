@@ -1,7 +1,7 @@
 """Loops that call methods which are compiled by themselves, as where every method of a class has the decorator."""
 
 # Functions under test are written as users write them.
-# ruff: noqa: ANN001, ANN201, ANN202, ANN204, D101, D102
+# ruff: noqa: ANN001, ANN201, ANN202, ANN204
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
