@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from ufuse.compiled import CompiledFunction, loops_of
@@ -64,42 +63,48 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         device_clock.wait()
         seconds.append(time.perf_counter() - started)
     whole_seconds = _seconds_whole(inner, lambda: compiled(*args, **kwargs))
-    session: Session = inner.__ufuse_session__
-    code = inner.__code__
-    found = [(kept, kept.code_reference()) for kept in session.specialisations]
-    living = [(kept, traced) for kept, traced in found if traced is not None]
-    specialisations = tuple(kept for kept, _ in living)
-    graphs = tuple(Graph(kept.graph) for kept in specialisations if not is_idle(kept.graph))
-    runs, loops = _runs(inner, specialisations), loops_of(inner)
-    breaks, retraces, stats = tuple(session.breaks), tuple(session.retraces), replace(session.stats)
+    seen = what_was_seen(inner)
     later_seconds = None
     if whole_seconds is None:
         later_seconds = _seconds_later(seconds, lambda: compiled(*args, **kwargs))
+    code, session = inner.__code__, inner.__ufuse_session__
     return Report(
-        inner.__name__,
-        code.co_filename,
-        code.co_firstlineno,
-        graphs,
-        breaks,
-        retraces,
-        specialisations,
-        runs,
-        (seconds[0], seconds[1]),
-        seconds[2],
-        tuple(session.decisions),
-        stats.eager_calls,
-        stats.traces,
-        stats.trace_seconds,
-        stats.compile_seconds,
-        "" if graphs else _why_plain(inner),
-        result,
-        tuple(traced for _, traced in living),
-        loops,
-        whole_seconds,
-        session.record(code).why_not_whole,
-        later_seconds,
-        session.measures,
+        name=inner.__name__,
+        file=code.co_filename,
+        line=code.co_firstlineno,
+        seconds=(seconds[0], seconds[1]),
+        plain_seconds=seconds[2],
+        why_plain="" if seen["graphs"] else _why_plain(inner),
+        result=result,
+        whole_seconds=whole_seconds,
+        why_not_whole=session.record(code).why_not_whole,
+        later_seconds=later_seconds,
+        is_measured=session.measures,
+        **seen,
     )
+
+
+def what_was_seen(inner: CompiledFunction) -> dict[str, Any]:
+    """The fields of a `Report` that say what was captured so far, by name."""
+    session: Session = inner.__ufuse_session__
+    found = [(kept, kept.code_reference()) for kept in session.specialisations]
+    living = [(kept, traced) for kept, traced in found if traced is not None]
+    specialisations = tuple(kept for kept, _ in living)
+    stats = session.stats
+    return {
+        "graphs": tuple(Graph(kept.graph) for kept in specialisations if not is_idle(kept.graph)),
+        "breaks": tuple(session.breaks),
+        "retraces": tuple(session.retraces),
+        "specialisations": specialisations,
+        "runs": _runs(inner, specialisations),
+        "decisions": tuple(session.decisions),
+        "eager_runs": stats.eager_calls,
+        "traces": stats.traces,
+        "trace_seconds": stats.trace_seconds,
+        "compile_seconds": stats.compile_seconds,
+        "codes": tuple(traced for _, traced in living),
+        "loops": loops_of(inner),
+    }
 
 
 def _seconds_later(seconds: list[float], call: Callable[[], Any]) -> float | None:

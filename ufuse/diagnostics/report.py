@@ -116,11 +116,11 @@ class Report:
         ]
 
     def __str__(self) -> str:
-        return wording.folded(self._lines(), wording.terminal_width())
+        return wording.folded(self.lines(), wording.terminal_width())
 
     __repr__ = __str__  # what a Python prompt shows
 
-    def _lines(self) -> list[str]:
+    def lines(self) -> list[str]:
         """The verdict, what it brings, what could be changed, and then what was captured."""
         native = [one for one in self.loops if one.turns]
         refused = [one for one in self.loops if one.why_not and not one.turns]
@@ -128,14 +128,14 @@ class Report:
         return [
             *_summary(self),
             *_times(self),
-            *([] if is_whole else [*_losses(self), *_loops(self, refused)]),
+            *([] if is_whole else [*losses(self), *loop_lines(self, refused)]),
             *_whole(self),
-            *_loops(self, native),
-            *_parts(self),
+            *loop_lines(self, native),
+            *graph_lines(self),
         ]
 
     def _repr_html_(self) -> str:
-        text = html.escape(wording.folded(self._lines(), None))
+        text = html.escape(wording.folded(self.lines(), None))
         parts = [f'<pre style="white-space: pre-wrap">{text}</pre>']
         kept = [k for k in self.specialisations if not is_idle(k.graph)]
         for number, (graph, one) in enumerate(zip(self.graphs, kept, strict=True), 1):
@@ -173,7 +173,7 @@ class Report:
             page = f"<!doctype html>\n<meta charset=utf-8>\n<title>{title}</title>\n{self._repr_html_()}\n"
             target.write_text(page, encoding="utf-8")
         else:
-            target.write_text(wording.folded(self._lines(), None) + "\n", encoding="utf-8")
+            target.write_text(wording.folded(self.lines(), None) + "\n", encoding="utf-8")
 
 
 def _folded(title: str, text: str) -> str:
@@ -220,7 +220,8 @@ def _how(report: Report) -> str:
     return how
 
 
-def _parts(report: Report) -> list[str]:
+def graph_lines(report: Report) -> list[str]:
+    """What was captured: each graph, what it takes, does and gives."""
     lines = []
     number = 0
     for kept, runs in zip(report.specialisations, report.runs, strict=True):
@@ -240,7 +241,8 @@ def _parts(report: Report) -> list[str]:
     return lines
 
 
-def _loops(report: Report, loops: Iterable[LoopRecord]) -> list[str]:
+def loop_lines(report: Report, loops: Iterable[LoopRecord]) -> list[str]:
+    """How loops run."""
     lines = []
     for loop in loops:
         inside = "" if loop.function.split(".")[-1] == report.name else f" of {loop.function}()"
@@ -256,7 +258,7 @@ def _whole(report: Report) -> list[str]:
     return ["", "Whole calls: no native code", f"  because {report.why_not_whole}"]
 
 
-def _losses(report: Report) -> list[str]:
+def losses(report: Report) -> list[str]:
     """What keeps a function from running faster; native code for whole calls has nothing of it."""
     return [*_breaks(report), *_retraces(report), *_eager_runs(report), *_decisions(report)]
 
