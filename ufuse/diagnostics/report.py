@@ -24,6 +24,7 @@ from ufuse.graph.records import record
 from ufuse.graph.text.nest_drawing import nest_to_svg
 
 NO_NEED = "no need to change it"  # how hints begin where nothing is to do
+LONG = 1e-3  # seconds of a call that are worth a word
 NEARLY = 1.1  # times as fast: less is not worth a word
 TEN = 10
 MANY = 20  # turns for each that is left to plain Python, at least: else that is worth a hint
@@ -398,7 +399,7 @@ def _times(report: Report) -> list[str]:
     ]
     first, second = report.seconds
     took, where = f"The first call took {duration(first)}", "it"
-    if second > 2 * call:
+    if second > max(2 * call, LONG):
         took, where = f"{took}, the second {duration(second)}", "them"
     if report.traces or report.compile_seconds:
         took += f": the code was read and compiled in {where}"
