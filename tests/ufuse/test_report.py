@@ -191,6 +191,17 @@ def test_report_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(len(one) for one in str(report).splitlines()) > 20
 
 
+def test_report_names_what_needs_a_value() -> None:
+    """Not only that a number is not known yet, but what asks for it."""
+
+    def labelled(x: Any) -> Any:
+        y = x + 1
+        return str(y.sum()), y * 2
+
+    (found,) = ufuse.explain(labelled, X).breaks
+    assert found.reason == "str of a computed number cannot be part of a graph"
+
+
 def test_report_names_operations_as_people_do() -> None:
     """No module in front of them, and no name in underscores."""
 
