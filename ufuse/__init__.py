@@ -12,6 +12,8 @@ Example:
 
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ufuse import decorator as _decorator
 from ufuse.compiled import CompiledFunction
 from ufuse.decorator import compile, eager, set_eager
@@ -31,6 +33,17 @@ __all__ = [
     "BackendUnavailable", "Break", "CompiledFunction", "Graph", "GraphBreakError", "Report", "Retrace", "Spec",
     "UfuseError", "compile", "disable", "eager", "explain", "graph_break", "is_tracing", "set_eager", "set_log",
 ]  # fmt: skip
+
+# What other compilers call `compile`.
+_ELSEWHERE = ("jit", "njit", "optimize", "function", "script", "fuse")
+
+
+if not _TYPE_CHECKING:  # to a type checker no other name is there
+
+    def __getattr__(name: str) -> object:
+        hint = ": ufuse.compile is what makes a function fast" if name in _ELSEWHERE else ""
+        raise AttributeError(f"module 'ufuse' has no attribute {name!r}{hint}")
+
 
 _settings = _from_environment()
 set_log(_settings.log)

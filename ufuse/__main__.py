@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import ufuse
+from ufuse import script
 from ufuse.backends import protocol
 from ufuse.backends.numpy import threads
 from ufuse.backends.numpy.llvm import object_cache
@@ -57,6 +58,23 @@ def clear_cache() -> str:
     return f"{was.files} files, {was.size / 2**20:.1f} MiB, removed from {cache.folder}"
 
 
+def run_program(chosen: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    """Run the program of a command line."""
+    if not chosen.program:
+        parser.error("it needs a PROGRAM: a file, or a module behind -m")
+    report = chosen.report
+    if report is not None:
+        report = report.absolute()  # the program may change folders
+        if not report.parent.is_dir():
+            parser.error(f"--report {chosen.report}: the folder {report.parent} does not exist")
+    name, *rest = chosen.program
+    try:
+        return script.run(name, rest, is_module=chosen.is_module, report=report)
+    except ufuse.UfuseError as error:
+        print(f"ufuse: {error}", file=sys.stderr)
+    return 2
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command.
 
@@ -79,10 +97,34 @@ def main(arguments: list[str] | None = None) -> int:
         "--output", type=Path, default=Path(), metavar="PATH",
         help="where the picture goes: a file, or a folder that exists (default: here)",
     )  # fmt: skip
+    run = commands.add_parser(
+        "run",
+        help="run a program, with the functions that it calls compiled",
+        description="Run a program as Python does, with the functions that it calls compiled: those that take arrays, "
+        "and those with loops. What stands outside of functions runs as plain Python.",
+    )
+    run.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write what was captured to a file: HTML, or text where it ends otherwise",
+    )
+    run.add_argument(
+        "-m", dest="is_module", action="store_true", help="PROGRAM is the name of a module"
+    )
+    run.add_argument(
+        "program",
+        nargs=argparse.REMAINDER,
+        metavar="PROGRAM",
+        help="a file, and the arguments of the program",
+    )
     commands.add_parser("info", help="print versions, processor, threads and backends")
     cache = commands.add_parser("cache", help="machine code that is kept on disk")
     cache.add_argument("what", choices=("info", "clear"), help="say how much there is; remove it")
-    chosen = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if given and given[0].endswith(".py"):
+        parser.error(f"to run a program: python -m ufuse run {' '.join(given)}")
+    chosen = parser.parse_args(given)
     if chosen.command is None:
         parser.print_help()
         return 0
@@ -92,6 +134,8 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.command == "cache":
         print(cache_info() if chosen.what == "info" else clear_cache())
         return 0
+    if chosen.command == "run":
+        return run_program(chosen, run)
     try:
         demonstration = importlib.import_module("ufuse.demo")
     except ImportError as missing:

@@ -109,7 +109,8 @@ class CompiledFunction(_hook.Dispatcher):
         for kept in found:
             lines.append(f"{kept.code.co_name}(), {wording.lines(kept)}")
             lines += [f"  {text}" for text in (*wording.takes(kept), *wording.values(kept))]
-            lines.append(f"  -> {wording.gives(kept) or 'nothing but what it writes'}")
+            given = wording.gives(kept) or "nothing but what it writes"
+            lines.append(f"  -> {given}{wording.goes_on(kept)}")
         return wording.Shown("\n".join(lines))
 
     def trace(self, *args: Any, **kwargs: Any) -> Graph:

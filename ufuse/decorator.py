@@ -114,6 +114,7 @@ def _known_session(
 
 NUMPY = "numpy"
 CUPY = "cupy"
+DEVICE_NAMES = ("gpu", "cuda")  # what people may call it
 PLAIN = frozenset({bool, types.NoneType})
 
 
@@ -242,7 +243,7 @@ def _kind(fn: Any) -> str:
         kind = "built-in" if isinstance(fn, types.BuiltinFunctionType) else type(fn).__name__
         name = f"{kind} {getattr(fn, '__name__', '')}".rstrip()
         return f"{name}, which is not written in Python"
-    return type(fn).__name__
+    return f"{type(fn).__name__}: give the function itself, not what it returns"
 
 
 def _session(options: Options, function: FunctionType) -> Session:
@@ -277,8 +278,9 @@ def _backend(backend: str | Backend) -> Backend:
             return found  # noqa: TRY300  beside what it may raise
         except protocol.UnknownBackend:
             known = ", ".join(sorted([*protocol.BACKENDS, "eager"]))
+            hint = '; that for GPUs is "cupy"' if backend.lower() in DEVICE_NAMES else ""
             raise ValueError(
-                f"backend must be one of {known}, or an object with compile(graph), not {backend!r}"
+                f"backend must be one of {known}, or an object with compile(graph), not {backend!r}{hint}"
             ) from None
         except protocol.BackendUnavailable as missing:
             raise BackendUnavailable(str(missing)) from None

@@ -16,11 +16,16 @@ from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.session import Session
 
+MOST_CALLS = 5  # that are made only to time them
+MOST_SECONDS = 0.5  # for these, where none takes longer than plain Python
+
 
 def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     """Call a function compiled, twice, then plain, and report what was captured and what it brings.
 
-    A function that has native code for whole calls alone is called three times more, to make that and to time it.
+    Where plain Python was faster than the second call, in which code may still have been compiled, a few calls more are
+    timed, where they are short. A function that has native code for whole calls alone is called three times
+    more, to make that and to time it.
 
     Args:
         fn: a function, compiled or not. It is compiled anew, so that the report is of these arguments alone; with the
@@ -58,35 +63,67 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         device_clock.wait()
         seconds.append(time.perf_counter() - started)
     whole_seconds = _seconds_whole(inner, lambda: compiled(*args, **kwargs))
+    seen = what_was_seen(inner)
+    later_seconds = None
+    if whole_seconds is None:
+        later_seconds = _seconds_later(seconds, lambda: compiled(*args, **kwargs))
+    code, session = inner.__code__, inner.__ufuse_session__
+    return Report(
+        name=inner.__name__,
+        file=code.co_filename,
+        line=code.co_firstlineno,
+        seconds=(seconds[0], seconds[1]),
+        plain_seconds=seconds[2],
+        why_plain="" if seen["graphs"] else _why_plain(inner),
+        result=result,
+        whole_seconds=whole_seconds,
+        why_not_whole=session.record(code).why_not_whole,
+        later_seconds=later_seconds,
+        is_measured=session.measures,
+        **seen,
+    )
+
+
+def what_was_seen(inner: CompiledFunction) -> dict[str, Any]:
+    """The fields of a `Report` that say what was captured so far, by name."""
     session: Session = inner.__ufuse_session__
-    code = inner.__code__
     found = [(kept, kept.code_reference()) for kept in session.specialisations]
     living = [(kept, traced) for kept, traced in found if traced is not None]
     specialisations = tuple(kept for kept, _ in living)
-    graphs = tuple(Graph(kept.graph) for kept in specialisations if not is_idle(kept.graph))
-    return Report(
-        inner.__name__,
-        code.co_filename,
-        code.co_firstlineno,
-        graphs,
-        tuple(session.breaks),
-        tuple(session.retraces),
-        specialisations,
-        _runs(inner, specialisations),
-        (seconds[0], seconds[1]),
-        seconds[2],
-        tuple(session.decisions),
-        session.stats.eager_calls,
-        session.stats.traces,
-        session.stats.trace_seconds,
-        session.stats.compile_seconds,
-        "" if graphs else _why_plain(inner),
-        result,
-        tuple(traced for _, traced in living),
-        loops_of(inner),
-        whole_seconds,
-        session.record(code).why_not_whole,
-    )
+    stats = session.stats
+    return {
+        "graphs": tuple(Graph(kept.graph) for kept in specialisations if not is_idle(kept.graph)),
+        "breaks": tuple(session.breaks),
+        "retraces": tuple(session.retraces),
+        "specialisations": specialisations,
+        "runs": _runs(inner, specialisations),
+        "decisions": tuple(session.decisions),
+        "eager_runs": stats.eager_calls,
+        "traces": stats.traces,
+        "trace_seconds": stats.trace_seconds,
+        "compile_seconds": stats.compile_seconds,
+        "codes": tuple(traced for _, traced in living),
+        "loops": loops_of(inner),
+    }
+
+
+def _seconds_later(seconds: list[float], call: Callable[[], Any]) -> float | None:
+    """How long the fastest of a few calls more takes; None: no more are needed, or there is no time for them.
+
+    What is hot is compiled at the second call, and perhaps at the third.
+    """
+    _, fastest, plain = seconds
+    spent = 0.0
+    for _ in range(MOST_CALLS):
+        if fastest < plain or spent + plain > MOST_SECONDS:
+            break
+        started = time.perf_counter()
+        call()
+        device_clock.wait()
+        took = time.perf_counter() - started
+        spent += took
+        fastest = min(fastest, took)
+    return fastest if spent else None
 
 
 def _seconds_whole(inner: CompiledFunction, call: Callable[[], Any]) -> float | None:

@@ -45,6 +45,10 @@ class Specialisation:
     branch: tuple[weakref.ref[types.CodeType], int] | None = None
     expected: tuple[Expected, ...] = ()  # which sides of branches it takes
 
+    def __repr__(self) -> str:
+        what = self.graph if self.nest is None else self.nest
+        return f"<Specialisation of line {self.line}: {what!r}, {len(self.guards)} guards>"
+
     @property
     def code(self) -> types.CodeType:
         """The code object that was traced, which is not kept alive; ReferenceError when it is gone."""

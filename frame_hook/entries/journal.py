@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import CodeType
 from typing import Any
 
@@ -71,6 +71,11 @@ class Stats:
     instructions: int = 0
     trace_seconds: float = 0.0
     compile_seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        values = ((one.name, getattr(self, one.name)) for one in fields(self))
+        shown = (f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in values)
+        return f"Stats({', '.join(shown)})"
 
 
 @record

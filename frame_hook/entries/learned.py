@@ -12,7 +12,7 @@ import numpy as np
 from ufuse.frame_hook._hook import program_nanoseconds
 from ufuse.frame_hook.code.by_code import ByCode
 from ufuse.frame_hook.code.kept_builtins import KEPT
-from ufuse.frame_hook.code.places import in_words, shown
+from ufuse.frame_hook.code.places import in_words, short_file, shown
 from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.trace.guards import Guard
 from ufuse.frame_hook.trace.symbols import Source
@@ -52,6 +52,10 @@ class Retrace:
     now: str
     file: str
     line: int
+
+    def __str__(self) -> str:
+        now = f"; now {self.now}" if self.now else ""
+        return f"{short_file(self.file)}:{self.line}: traced again, because {self.guard}{now}"
 
 
 @dataclass(slots=True)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from ufuse.frame_hook.code.places import full_name
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.tables import Table
-from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.reasons import GraphBreak, NotKnownYet
 from ufuse.frame_hook.trace.symbols import Symbol
 from ufuse.graph.signals import is_of_signal
 
@@ -75,6 +76,8 @@ def applied(
     interpreter.given.append((*arguments, *keywords.values()))
     try:
         return rule(interpreter, *arguments, **keywords)
+    except NotKnownYet as found:
+        raise GraphBreak("call", f"{_name(of)} of {found.value}") from None
     except TypeError as error:
         if _is_from_below(error) or is_of_signal(error):
             raise  # from the rule's own body
@@ -86,6 +89,13 @@ def applied(
 def _is_from_below(error: TypeError) -> bool:
     """Whether a called function raised the error; a traceback in a local of its own frame would keep that alive."""
     return error.__traceback__ is not None and error.__traceback__.tb_next is not None
+
+
+def _name(of: Any) -> str:
+    """What people call a function or a method."""
+    if isinstance(of, str):
+        return of if "." in of else f"ndarray.{of}"
+    return full_name(of) if hasattr(of, "__qualname__") else repr(of)
 
 
 def _misfit(of: Any) -> GraphBreak:

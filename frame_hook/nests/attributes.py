@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ufuse.frame_hook.trace.symbols import Unread
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.outside import Outside
-    from ufuse.frame_hook.trace.symbols import Instance
+    from ufuse.frame_hook.trace.symbols import Instance, Symbol
 
 MADE_ANEW = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  # when asked for
 
@@ -50,6 +50,8 @@ class Attributes:
 
 def of(outside: Outside, thing: Thing, name: str) -> Item | Unread:
     """An attribute of an object, read where no code of the program can run."""
+    if not isinstance(thing.value, type) and is_compiled(static_lookup(type(thing.value), name)):
+        return _compiled_method(outside, thing, name)
     found = _hook.attribute_value(thing.value, name)
     if type(found) is types.MethodType and found.__self__ is thing.value:
         return _method(outside, thing, name, found)
@@ -69,27 +71,61 @@ def _method(outside: Outside, thing: Thing, name: str, method: types.MethodType)
     return Bound(on_class, thing)
 
 
+def _compiled_method(outside: Outside, thing: Thing, name: str) -> Item:
+    """A method that is compiled by itself, which is read as any other."""
+    kind = type(thing.value)
+    plain = uses_plain(outside.trace, kind, "__getattribute__", object.__getattribute__)
+    if not plain or not _lacks(thing.value, name):
+        raise NotNativeError(f"the attribute {name} is not compiled yet")
+    on_class, symbol = class_member(outside.trace, kind, name)
+    outside.trace.guards.check("INSTANCE_LACKS", thing.source, name)
+    return Bound(function_in(outside, on_class, symbol), thing)
+
+
+def _lacks(value: object, name: str) -> bool:
+    try:
+        return bool(_hook.own_value(value, name) is _hook.NULL)
+    except LookupError:  # the keys of its dict are the program's own objects
+        return False
+
+
+def is_function(value: object) -> bool:
+    """Whether a value is a Python function, or one that is compiled."""
+    return type(value) is types.FunctionType or is_compiled(value)
+
+
+def is_compiled(value: object) -> bool:
+    """Whether a value is a compiled function; the program's own objects are not asked."""
+    return issubclass(type(value), _hook.Dispatcher)
+
+
+def function_in(outside: Outside, value: Any, symbol: Symbol) -> types.FunctionType:
+    """The Python function that a function is, or is made from; guarded."""
+    outside.item(symbol)
+    found: types.FunctionType = value.__ufuse_function__ if is_compiled(value) else value
+    return found
+
+
 def getter(outside: Outside, thing: Thing, name: str) -> types.FunctionType | None:
     """The function of a property of an object; None where the attribute is none."""
     on_class = static_lookup(type(thing.value), name)
-    if type(on_class) is not property or type(on_class.fget) is not types.FunctionType:
+    if type(on_class) is not property or not is_function(on_class.fget):
         return None
     if not uses_plain(
         outside.trace, type(thing.value), "__getattribute__", object.__getattribute__
     ):
         return None
     _, symbol = class_member(outside.trace, type(thing.value), name)
-    outside.item(inner_function(outside.trace, on_class, symbol, "fget"))
-    return on_class.fget
+    inner = inner_function(outside.trace, on_class, symbol, "fget")
+    return function_in(outside, on_class.fget, inner)
 
 
 def call_of(outside: Outside, thing: Thing) -> types.FunctionType:
     """The function that runs when an object is called."""
     on_class, symbol = class_member(outside.trace, type(thing.value), "__call__")
-    if type(on_class) is not types.FunctionType:
+    if not is_function(on_class):
         raise NotNativeError("it calls what is not known")
-    outside.item(symbol)
-    return on_class
+    return function_in(outside, on_class, symbol)
 
 
 def of_class(outside: Outside, owner: type, name: str) -> Item | Unread:

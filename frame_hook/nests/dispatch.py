@@ -282,7 +282,8 @@ def _call_known(
     elif value is itertools.product and keywords.keys() == {"repeat"}:
         reader.stack.append(grids.product_of(reader, arguments, keywords["repeat"]))
     elif keywords:
-        raise NotNativeError("calls with keywords are not compiled yet")
+        named = getattr(value, "__name__", value)
+        raise NotNativeError(f"calls of {named} with keywords are not compiled yet")
     elif iterating.is_iterable(value, len(arguments)):
         reader.stack.append(iterating.iterable(reader, value, arguments))
     elif value in (min, max):

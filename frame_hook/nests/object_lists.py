@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import conversions, either, elementwise, stacked, tables, views
+from ufuse.frame_hook.nests import (
+    attributes,
+    conversions,
+    either,
+    elementwise,
+    stacked,
+    tables,
+    views,
+)
 from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,
@@ -181,13 +189,13 @@ def getter(reader: Reader, owner: Member, name: str) -> types.FunctionType | Non
     """The function of a property; None where the attribute is none."""
     trace, kind = reader.outside.trace, reader.outside.objects[owner.holder.slot].kind
     on_class = static_lookup(kind, name)
-    if type(on_class) is not property or type(on_class.fget) is not types.FunctionType:
+    if type(on_class) is not property or not attributes.is_function(on_class.fget):
         return None
     if not _reads_plainly(reader.outside, kind):
         return None
     _, symbol = class_member(trace, kind, name)
-    reader.outside.item(inner_function(trace, on_class, symbol, "fget"))
-    return on_class.fget
+    inner = inner_function(trace, on_class, symbol, "fget")
+    return attributes.function_in(reader.outside, on_class.fget, inner)
 
 
 def _reads_plainly(outside: Outside, kind: type) -> bool:
@@ -224,9 +232,9 @@ def _of_class(
 ) -> Item | Symbol:
     """What the class has, and no item itself."""
     known = reader.outside.objects[owner.holder.slot]
-    if type(found) is types.FunctionType:
-        reader.outside.item(member)
-        result: Item | Symbol = Bound(found, owner)
+    if attributes.is_function(found):
+        function = attributes.function_in(reader.outside, found, member)
+        result: Item | Symbol = Bound(function, owner)
     elif guarded_lookup(reader.outside.trace, type(found), "__get__") is ABSENT:
         result = member
     else:

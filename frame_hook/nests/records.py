@@ -46,6 +46,18 @@ class LoopRecord:
     nests: tuple[Nest, ...] = ()
     shared: int = 0
 
+    def __repr__(self) -> str:
+        return f"<loop of {self.function}(), line {self.line}: {self.how}>"
+
+    @property
+    def how(self) -> str:
+        """How it ran, in words."""
+        if self.why_not and not self.turns:
+            return f"no native code, because {self.why_not} [{self.code}]"
+        if self.inside:
+            return f"part of the native code of the loop of line {self.inside}"
+        return f"native code, {self.turns:,} turns" if self.turns else "not looked at yet"
+
     @property
     def code(self) -> str:
         """The name of the reason why it has no native code, a key of the table in docs/loops.md."""

@@ -13,7 +13,7 @@ from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
 from ufuse.frame_hook.objects.contents import PLAIN_EXCEPTIONS, is_member
 from ufuse.frame_hook.trace.followed import is_plain, is_shared
-from ufuse.frame_hook.trace.reasons import GraphBreak
+from ufuse.frame_hook.trace.reasons import GraphBreak, NotKnownYet
 from ufuse.frame_hook.trace.symbols import (
     Array,
     Constant,
@@ -139,7 +139,7 @@ def _known(interpreter: Interpreter, symbol: Symbol, above: set[int]) -> Any:
             if id(symbol) in above:
                 raise GraphBreak("call", "an object that holds itself")
             return _known_container(interpreter, symbol, {*above, id(symbol)})
-    raise GraphBreak("call", f"{described(symbol)}, which is known only at run time,")
+    raise NotKnownYet(described(symbol))
 
 
 def _known_container(

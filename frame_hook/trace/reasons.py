@@ -216,3 +216,11 @@ class GraphBreak(Exception):  # noqa: N818  it is information, not an error
             what = INSTRUCTIONS.get(what, f"the instruction {what}" if what.isupper() else what)
         hint = self.hint or hint
         return Break(self.code, text.format(what=what), file, line, hint, function, called_from)
+
+
+class NotKnownYet(GraphBreak):
+    """A value is needed while the code is read that only the graph computes."""
+
+    def __init__(self, value: str) -> None:
+        super().__init__("call", f"{value}, which is known only at run time,")
+        self.value = value

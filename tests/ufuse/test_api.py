@@ -394,6 +394,23 @@ def test_unknown_backend() -> None:
         ValueError, match=r"backend must be one of cupy, eager, numpy, reference.*not 'fast'"
     ):
         ufuse.compile(halved, backend="fast")
+    with pytest.raises(ValueError, match=r"not 'cuda'; that for GPUs is \"cupy\""):
+        ufuse.compile(halved, backend="cuda")
+
+
+def test_the_result_of_a_call_is_no_function() -> None:
+    """Where a call is passed in place of the function, the TypeError says so."""
+    for take in (ufuse.compile, ufuse.explain):
+        with pytest.raises(TypeError, match="not ndarray: give the function itself"):
+            take(halved(X))
+
+
+def test_names_of_other_compilers() -> None:
+    """What they call `compile` says what it is here; other names are as unknown as ever."""
+    with pytest.raises(AttributeError, match=r"has no attribute 'jit': ufuse\.compile is"):
+        _ = ufuse.jit  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        _ = ufuse.nothing  # type: ignore[attr-defined]
 
 
 def test_backend_that_is_none() -> None:
@@ -674,6 +691,7 @@ def test_graphs_breaks_and_stats() -> None:
     assert 0 < stats.compile_seconds < stats.trace_seconds < 60
     compiled(X)
     assert stats.calls == 3, "stats are of the moment"
+    assert re.search(r"Stats\(calls=3, .*, trace_seconds=[\d.e-]{1,10}, ", repr(stats))
     assert compiled.stats.calls == 4
 
 
@@ -690,6 +708,8 @@ def test_retraces_say_why() -> None:
     assert (third.guard, third.was, third.now) == ("k is no longer 2", "2", "3")
     assert first.file == __file__
     assert first.line == test_retraces_say_why.__code__.co_firstlineno + 2
+    why = "traced again, because k is no longer 2; now 3"
+    assert str(third) == f"{__file__}:{third.line}: {why}"
     compiled(X, 4)
     assert compiled.stats.retraces == 3, "a number that has changed once is no longer guarded"
 
@@ -714,6 +734,20 @@ def test_signatures() -> None:
         "  x: float32[n, m]",
         "  axis is None",
         "  -> np.float32",
+    ]
+    (one, *_) = compiled.specialisations
+    assert repr(one).startswith(f"<Specialisation of line {line}: <Graph <lambda>: 1 input")
+
+
+def test_signatures_of_a_function_that_breaks() -> None:
+    """What a graph gives is not what the function returns, where it goes on behind it."""
+    compiled = ufuse.compile(broken)
+    compiled(X)
+    line = broken.__code__.co_firstlineno
+    texts = [text for text in compiled.signatures().splitlines() if "->" in text]
+    assert texts == [
+        f"  -> float64[n, m], and goes on at line {line + 3}",
+        "  -> float64[n, m]",
     ]
 
 
@@ -780,6 +814,10 @@ def test_graph_is_shown() -> None:
     assert "exp" in graph.source()
     assert "exp" in graph.source("reference")
     assert repr(graph) == "<Graph <lambda>: 2 inputs, 3 operations, 1 output>"
+    constants = ufuse.compile(lambda x: x * 2 + 1).trace(X)
+    assert repr(constants) == "<Graph <lambda>: 1 input, 2 operations, 1 output>", "as reports say"
+    with pytest.raises(TypeError, match=r"what ufuse\.compile"):
+        ufuse.Graph("x: f8[n]; return x")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="fast"):
         graph.source("fast")
 

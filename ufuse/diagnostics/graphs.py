@@ -33,6 +33,10 @@ class Graph:
     """
 
     def __init__(self, captured: Captured) -> None:
+        if not isinstance(captured, Captured):
+            raise TypeError(
+                f"a Graph is what ufuse.compile(f).trace(…) or Graph.parse(text) gives, not made from {captured!r}"
+            )
         self._captured = captured
 
     @classmethod
@@ -134,7 +138,9 @@ class Graph:
         return text.to_text(self._captured)
 
     def __repr__(self) -> str:
-        return repr(self._captured)
+        counts = (len(self.inputs), "input"), (len(wording.work_of(self._captured)), "operation")
+        words = (wording.count(*one) for one in (*counts, (len(self.outputs), "output")))
+        return f"<Graph {self._captured.name}: {', '.join(words)}>"
 
 
 def _why_not(wanted: ArrayType, value: Any) -> str | None:

@@ -19,15 +19,18 @@ from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.entries.journal import Decision, duration
 from ufuse.frame_hook.entries.learned import Retrace
 from ufuse.frame_hook.nests.records import LoopRecord
-from ufuse.frame_hook.trace.reasons import Break
+from ufuse.frame_hook.trace.reasons import REASONS, Break
 from ufuse.graph.records import record
 from ufuse.graph.text.nest_drawing import nest_to_svg
 
+NO_NEED = "no need to change it"  # how hints begin where nothing is to do
+LONG = 1e-3  # seconds of a call that are worth a word
+NEARLY = 1.1  # times as fast: less is not worth a word
+TEN = 10
 MANY = 20  # turns for each that is left to plain Python, at least: else that is worth a hint
 # Of a function that has native code for whole calls alone.
-WHOLE = (
-    "That is made once its calls have taken some tens of milliseconds; until then it runs as {}."
-)
+WHOLE = "That is made once its calls have taken some tens of milliseconds; until then: {}."
+PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)( in |$)")
 ITERATION = re.compile(r"(the next item of|iterating over) .* is not captured yet")
 
 
@@ -43,8 +46,11 @@ class Report:
         retraces: why the second call was traced again, if it was.
         specialisations: the same as graphs, with guards and inputs.
         runs: how often each specialisation ran.
-        seconds: how long each compiled call took: the first (with tracing and compiling), and the second.
+        seconds: how long the first two compiled calls took, in which code was traced and compiled.
         plain_seconds: how long the call in plain Python took that followed.
+        later_seconds: how long the fastest of some compiled calls more took; None where they were not needed to know
+            that compiled is faster.
+        is_measured: whether calls are timed, so that what stays slower compiled runs as plain Python.
         decisions: what was found to be faster compiled or in plain Python while it ran.
         eager_runs: how often a graph was not run, because plain Python is to warn or fail by itself.
         traces: how many times a frame was read to capture a graph.
@@ -89,6 +95,14 @@ class Report:
     loops: tuple[LoopRecord, ...] = ()
     whole_seconds: float | None = None
     why_not_whole: str = ""
+    later_seconds: float | None = None
+    is_measured: bool = True
+
+    @property
+    def call_seconds(self) -> float:
+        """How long a call takes once all is compiled, as far as that was seen."""
+        known = self.whole_seconds if self.whole_seconds is not None else self.later_seconds
+        return self.seconds[1] if known is None else known
 
     @property
     def told_breaks(self) -> list[Break]:
@@ -103,22 +117,27 @@ class Report:
         ]
 
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                *_summary(self),
-                *_parts(self),
-                *_loops(self),
-                *_whole(self),
-                *([] if self.whole_seconds is not None else _losses(self)),
-                "",
-                _times(self),
-            ]
-        )
+        return wording.folded(self.lines(), wording.terminal_width())
 
     __repr__ = __str__  # what a Python prompt shows
 
+    def lines(self) -> list[str]:
+        """The verdict, what it brings, what could be changed, and then what was captured."""
+        native = [one for one in self.loops if one.turns]
+        refused = [one for one in self.loops if one.why_not and not one.turns]
+        is_whole = self.whole_seconds is not None
+        return [
+            *_summary(self),
+            *_times(self),
+            *([] if is_whole else [*losses(self), *loop_lines(self, refused)]),
+            *_whole(self),
+            *loop_lines(self, native),
+            *graph_lines(self),
+        ]
+
     def _repr_html_(self) -> str:
-        parts = [f"<pre>{html.escape(str(self))}</pre>"]
+        text = html.escape(wording.folded(self.lines(), None))
+        parts = [f'<pre style="white-space: pre-wrap">{text}</pre>']
         kept = [k for k in self.specialisations if not is_idle(k.graph)]
         for number, (graph, one) in enumerate(zip(self.graphs, kept, strict=True), 1):
             facts = "\n".join(in_words(row.text, one.code, one.position) for row in one.guards)
@@ -155,7 +174,7 @@ class Report:
             page = f"<!doctype html>\n<meta charset=utf-8>\n<title>{title}</title>\n{self._repr_html_()}\n"
             target.write_text(page, encoding="utf-8")
         else:
-            target.write_text(str(self) + "\n", encoding="utf-8")
+            target.write_text(wording.folded(self.lines(), None) + "\n", encoding="utf-8")
 
 
 def _folded(title: str, text: str) -> str:
@@ -172,13 +191,19 @@ def _summary(report: Report) -> list[str]:
     if report.whole_seconds is None:
         return [f"{report.name}() runs as {_how(report)}.", where]
     whole = f"{report.name}() runs as one piece of native code, from start to end."
-    return [whole, where, "", WHOLE.format(_how(report))]
+    return [whole, where, WHOLE.format(_how(report))]
+
+
+def _is_plain(report: Report) -> bool:
+    """Whether nothing was captured."""
+    native = any(loop.turns for loop in report.loops)
+    return not report.graphs and not native and report.whole_seconds is None
 
 
 def _how(report: Report) -> str:
     native = sum(loop.turns > 0 for loop in report.loops)
     left = sum(bool(loop.why_not) for loop in report.loops)
-    if not report.graphs and not native:
+    if _is_plain(report):
         return f"plain Python: {report.why_plain}"
     graphs, places = len(report.graphs), len(_by_place(report.told_breaks))
     parts = [(graphs, "graph")] if graphs else []
@@ -196,7 +221,8 @@ def _how(report: Report) -> str:
     return how
 
 
-def _parts(report: Report) -> list[str]:
+def graph_lines(report: Report) -> list[str]:
+    """What was captured: each graph, what it takes, does and gives."""
     lines = []
     number = 0
     for kept, runs in zip(report.specialisations, report.runs, strict=True):
@@ -216,11 +242,10 @@ def _parts(report: Report) -> list[str]:
     return lines
 
 
-def _loops(report: Report) -> list[str]:
+def loop_lines(report: Report, loops: Iterable[LoopRecord]) -> list[str]:
+    """How loops run."""
     lines = []
-    for loop in report.loops:
-        if not loop.turns and (not loop.why_not or report.whole_seconds is not None):
-            continue
+    for loop in loops:
         inside = "" if loop.function.split(".")[-1] == report.name else f" of {loop.function}()"
         where = f"Loop, line {loop.line}{inside}"
         text = source_line(loop.file, loop.line)
@@ -231,10 +256,10 @@ def _loops(report: Report) -> list[str]:
 def _whole(report: Report) -> list[str]:
     if not report.why_not_whole:
         return []
-    return ["", "From start to end: no native code", f"  because {report.why_not_whole}"]
+    return ["", "Whole calls: no native code", f"  because {report.why_not_whole}"]
 
 
-def _losses(report: Report) -> list[str]:
+def losses(report: Report) -> list[str]:
     """What keeps a function from running faster; native code for whole calls has nothing of it."""
     return [*_breaks(report), *_retraces(report), *_eager_runs(report), *_decisions(report)]
 
@@ -275,10 +300,12 @@ def _times_word(count: int) -> str:
 
 
 def _by_place(breaks: Iterable[Break]) -> dict[str, list[Break]]:
-    """Breaks by file and line, in the order found."""
+    """Breaks by file and line, in the order found; those within a library by the line that calls it."""
     places: dict[str, list[Break]] = {}
     for found in breaks:
-        places.setdefault(f"{found.file}:{found.line}", []).append(found)
+        is_inside = found.called_from and short_file(found.file) != found.file
+        place = found.called_from if is_inside else found.place
+        places.setdefault(place, []).append(found)
     return places
 
 
@@ -287,17 +314,52 @@ def _breaks(report: Report) -> list[str]:
     if not places:
         return []
     lines = ["", "Where a graph ends, and plain Python goes on:"]
-    for found in places.values():
-        first = found[0]
-        lines += ["", f"  {first.place}"]
-        text = source_line(first.file, first.line)
+    for place, found in places.items():
+        lines += ["", f"  {place}"]
+        text = _source_at(place, found[0])
         lines += [f"      {text}"] if text else []
-        hints: dict[str, list[str]] = {}
+        hints: dict[str, list[Break]] = {}
         for one in found:
-            hints.setdefault(one.hint, []).append(f"{one.reason} [{one.code}]")
-        for hint, because in hints.items():
-            lines += [f"  because {', and '.join(because)}", f"  -> {hint}"]
+            hints.setdefault(one.hint, []).append(one)
+        for hint, alike in hints.items():
+            lines += [f"  because {text}" for text in _because(place, alike)] + [f"  -> {hint}"]
     return lines
+
+
+def _source_at(place: str, first: Break) -> str:
+    """The source at a place: where a graph ends, or where the library is called in which it does."""
+    if place == first.place:
+        return source_line(first.file, first.line)
+    at = PLACE.match(place)
+    return source_line(at["file"], int(at["line"])) if at else ""
+
+
+def _because(place: str, alike: list[Break]) -> list[str]:
+    """The reasons at a place; those of one kind are told together: `a and b cannot be part of a graph`."""
+    kinds: dict[str, dict[str, list[str]]] = {}
+    for one in alike:
+        inside = "" if place == one.place else f"{short_file(one.file)}:{one.line}"
+        kinds.setdefault(one.code, {}).setdefault(one.reason, []).append(inside)
+    return [
+        f"{_joined(code, [_with_lines(reason, *at) for reason, at in reasons.items()])} [{code}]"
+        for code, reasons in kinds.items()
+    ]
+
+
+def _with_lines(reason: str, *at: str) -> tuple[str, str]:
+    lines = ", ".join(dict.fromkeys(filter(None, at)))
+    return reason, f" ({lines})" if lines else ""
+
+
+def _joined(code: str, reasons: list[tuple[str, str]]) -> str:
+    """Reasons of one kind as a sentence."""
+    before, _, behind = REASONS[code][0].partition("{what}")
+    fit = all(text.startswith(before) and text.endswith(behind) for text, _ in reasons)
+    if len(reasons) == 1 or not behind or not fit:
+        return ", and ".join(f"{text}{at}" for text, at in reasons)
+    names = [f"{text[len(before) : len(text) - len(behind)]}{at}" for text, at in reasons]
+    several = f" are{behind[3:]}" if behind.startswith(" is ") else behind
+    return f"{before}{', '.join(names[:-1])} and {names[-1]}{several}"
 
 
 def _retraces(report: Report) -> list[str]:
@@ -328,21 +390,40 @@ def _decisions(report: Report) -> list[str]:
     return ["", "Timed while it ran:", *(f"  {found}" for found in report.decisions)]
 
 
-def _times(report: Report) -> str:
-    first, second = (duration(s) for s in report.seconds)
-    calls = f"First call {first}, second call {second}, in plain Python {duration(report.plain_seconds)}"
-    if report.whole_seconds is not None:
-        calls += f", as one piece of native code {duration(report.whole_seconds)}"
-    if not report.traces:
-        return f"{calls}."
-    how = f"{count(report.traces, 'trace')} in {duration(report.trace_seconds)}"
-    if report.compile_seconds:
-        how += f", {duration(report.compile_seconds)} of it compiling"
-    return f"{calls}; {how}.{_losing(report)}"
+def _times(report: Report) -> list[str]:
+    """What a call takes, compiled and plain, what the first ones took, and whether anything is to do."""
+    call, plain = report.call_seconds, report.plain_seconds
+    how = " as one piece of native code" if report.whole_seconds is not None else ""
+    lines = [
+        f"A call takes {duration(call)}{how}, in plain Python {duration(plain)}{_ratio(report)}."
+    ]
+    first, second = report.seconds
+    took, where = f"The first call took {duration(first)}", "it"
+    if second > max(2 * call, LONG):
+        took, where = f"{took}, the second {duration(second)}", "them"
+    if report.traces or report.compile_seconds:
+        took += f": the code was read and compiled in {where}"
+    return [*lines, f"{took}.", *_advice(report)]
 
 
-def _losing(report: Report) -> str:
-    """What becomes of a function that is slower compiled."""
-    if report.whole_seconds is not None or report.seconds[1] < 1.1 * report.plain_seconds:
+def _ratio(report: Report) -> str:
+    ratio = report.plain_seconds / max(report.call_seconds, 1e-9)
+    if _is_plain(report) or 1 / NEARLY < ratio < NEARLY:
         return ""
-    return "\nPlain Python was faster here. If it stays so for a few more calls, calls will run as plain Python."
+    if ratio > 1:
+        return f": {ratio:.{1 if ratio < TEN else 0}f} times as fast"
+    later = "; if it stays so, later calls will run as plain Python" if report.is_measured else ""
+    return f", which is faster here{later}"
+
+
+def _advice(report: Report) -> list[str]:
+    """Whether anything needs to be changed, where something is not captured."""
+    if report.whole_seconds is not None or _is_plain(report):
+        return []
+    hints = [one.hint for one in report.told_breaks]
+    hints += [one.hint for one in report.loops if one.why_not and not one.turns]
+    if not hints:
+        return []
+    if all(hint.startswith(NO_NEED) for hint in hints):
+        return ["Nothing has to be changed."]
+    return ["What could be changed to make it faster is marked with ->."]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -13,6 +17,9 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.types import ArrayType, GeneratorType, NothingType, NumberType, TupleType, Type
 from ufuse.graph.typing.bounds import BOUNDS
 
+LEAST_WIDTH = 40
+# What stands in front of the text of a line: spaces, a label or an arrow, or "because".
+TEXT_AFTER = re.compile(r" *(?:[a-z]{2,6} {2,}|-> |because )?(?=\S)")
 MOST_NAMES = 8  # operations, or guards, that are named; the others are counted
 NOT_WORK = (Kind.INPUT, Kind.CONST, Kind.SIZE, Kind.ITEM)
 
@@ -40,6 +47,31 @@ class Shown(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def terminal_width() -> int | None:
+    """How wide lines may be where text goes to a terminal; None: any, as for files and pipes."""
+    try:
+        return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return None
+
+
+def folded(lines: Iterable[str], width: int | None) -> str:
+    """Lines as one text, those that are too long folded between words, under where their text begins."""
+    if width is None:
+        return "\n".join(lines)
+    return "\n".join(part for line in lines for part in _folded(line, max(width, LEAST_WIDTH)))
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if len(line) < width or (line.startswith(" " * 4) and not line.startswith(" " * 10)):
+        return [line]  # short, or a line of the program
+    found = TEXT_AFTER.match(line)
+    under = " " * (len(found[0]) if found else 0)
+    return textwrap.wrap(
+        line, width - 1, subsequent_indent=under, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def count(number: int, noun: str) -> str:
@@ -99,9 +131,22 @@ def gives(kept: Specialisation) -> str:
     return grouped(kind(node.type) for node in kept.graph.outputs)
 
 
+def goes_on(kept: Specialisation) -> str:
+    """Where the function goes on behind a graph that does not end it."""
+    if kept.ends_with is None:
+        return ""
+    called = kept.ends_with.called_from
+    return ", and goes on" if called else f", and goes on at line {kept.ends_with.line}"
+
+
 def work(kept: Specialisation) -> list[Node]:
     """The nodes that compute something."""
-    return [node for node in _all_nodes(kept.graph) if node.op.kind not in NOT_WORK]
+    return work_of(kept.graph)
+
+
+def work_of(graph: Graph) -> list[Node]:
+    """The nodes of a graph, and of the sides of its branches, that compute something."""
+    return [node for node in _all_nodes(graph) if node.op.kind not in NOT_WORK]
 
 
 def _all_nodes(graph: Graph) -> Iterator[Node]:
@@ -126,8 +171,15 @@ def _word(node: Node) -> str:
         return "arithmetic on numbers"
     if node.op.kind is Kind.CALL and "function" in node.attributes:
         name = str(node.attributes["function"])
-        return "a place or length" if name.startswith(BOUNDS) else name
+        return "a place or length" if name.startswith(BOUNDS) else _without_module(name)
     return WORDS.get(node.op.name, node.op.name)
+
+
+def _without_module(name: str) -> str:
+    """`roll` for `numpy.roll`, `linalg.cholesky` for `numpy.linalg.cholesky`."""
+    for module in ("builtins.", "numpy.ndarray.", "numpy."):
+        name = name.removeprefix(module)
+    return {"__getitem__": "index", "__setitem__": "assign in place"}.get(name, name)
 
 
 def expected(kept: Specialisation) -> list[str]:
