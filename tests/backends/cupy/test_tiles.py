@@ -137,11 +137,14 @@ def test_turned_arrays(host: Host, dtype: str) -> None:
         y, z = (numbers(host, (rows, columns), dtype) for _ in range(2))
         compiled(x, y, z)
         stored(w.copy(), y)
+        rows_of = ((x, y, z), (x[:, 1:], y[1:], z[1:]), (x[1:], y[:, 1:], z[:, 1:]))
+        wanted = [turned_sums(*given) for given in rows_of]
+        wanted_stored = turned_stores(w.copy(), y)
         for order in ORDERS:
             with host.driver.running(order):
-                for given in ((x, y, z), (x[:, 1:], y[1:], z[1:]), (x[1:], y[:, 1:], z[:, 1:])):
-                    assert all(map(same, compiled(*given), turned_sums(*given))), (rows, order)
-                assert same(stored(w.copy(), y), turned_stores(w.copy(), y)), (rows, order)
+                for given, sums in zip(rows_of, wanted, strict=True):
+                    assert all(map(same, compiled(*given), sums)), (rows, order)
+                assert same(stored(w.copy(), y), wanted_stored), (rows, order)
     assert not compiled.breaks + stored.breaks
     found = tiles(host, turned_sums)
     assert dtype in "eD" or any("__shared__" in source for source in found)
