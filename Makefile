@@ -29,7 +29,7 @@ C_FILES := $(shell find $(FOLDERS) -name '*.[ch]')
 LAYOUT := pyproject.toml setup.py .ci/environment $(wildcard ufuse/__init__.py $(FOLDERS:%=%/__init__.py))
 SANITIZED := build/sanitize/$(TAG)
 
-.PHONY: help demo ready test test-cpython test-numpy test-packages check bench bench-packages fuzz break-everywhere stress sanitize leaks gpu-check gpu-bench format clean extensions view lint wheel
+.PHONY: help demo ready test test-whole test-cpython test-numpy test-packages check bench bench-packages fuzz break-everywhere stress sanitize leaks gpu-check gpu-bench format clean extensions view lint wheel
 .DELETE_ON_ERROR:
 
 help:
@@ -42,6 +42,11 @@ ready: $(VENV)/.dev extensions ## the environment of PYTHON, and nothing run in 
 
 test: ready ## every test, on PYTHON, on every core; PYTEST_ARGS="-x tests/graph" on one, WORKERS
 	$(RUN) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+test-whole: export UFUSE_MODES = every
+test-whole: PYTEST_ARGS += -m 'not leaks and not gpu'
+test-whole: WORKERS = auto
+test-whole: test ## tests that are left out, too; comparisons under every treatment of warnings and floating-point errors
 
 check: lint wheel test ## what CI runs on its main interpreter
 
@@ -92,8 +97,9 @@ sanitize: $(VENV)/.dev ## the tests under the address and undefined-behaviour sa
 	PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/$(SANITIZED)/lib \
 	$(RUN) -m pytest --capture=sys -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
-lint: $(VENV)/.dev view
-	UFUSE_DEVELOP=1 $(VENV)/bin/python setup.py -q build_ext --build-lib build/develop/$(TAG) --build-temp build/develop/$(TAG)/temp
+# Where UFUSE_DEVELOP is set already, extensions are compiled so in place.
+lint: $(VENV)/.dev view $(if $(filter 1,$(UFUSE_DEVELOP)),extensions)
+	$(if $(filter 1,$(UFUSE_DEVELOP)),,UFUSE_DEVELOP=1 $(VENV)/bin/python setup.py -q build_ext --build-lib build/develop/$(TAG) --build-temp build/develop/$(TAG)/temp)
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(if $(C_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES))

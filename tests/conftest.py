@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from hypothesis.internal.entropy import deterministic_PRNG
 
+from tests.support import modes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -63,6 +65,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=left_out)
     away = set(left_out)
     items[:] = [item for item in items if item not in away]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what not every comparison ran under."""
+    if not modes.EVERY:
+        terminalreporter.write_line(
+            "Where warnings and floating-point errors do not matter, two of six treatments of them were compared;"
+            " tests marked left_out were not run: make test-whole does all"
+        )
 
 
 def is_shared(item: pytest.Item) -> bool:

@@ -24,6 +24,7 @@ PROGRAMS = Programs(
     },
     backends=("numpy", "reference"),
     modes=MODES,
+    every_mode=True,
 )
 
 

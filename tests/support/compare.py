@@ -22,6 +22,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from tests.support.copying import address, independent_copy
 from tests.support.device_arrays import face, is_array, is_device_array, on_host
+from tests.support.modes import in_turn, shows
 from tests.support.recording import (
     FLOAT_FLAG_NAMES,
     MODES,
@@ -74,8 +75,8 @@ def check_same(
     copies: bool = True,
     every_file: bool = False,
     atoms: bool = True,
-) -> None:
-    """Raise `Difference` unless `compiled` is indistinguishable from `plain`.
+) -> bool:
+    """Raise `Difference` unless `compiled` is indistinguishable from `plain`; give whether modes matter to it.
 
     Args:
         plain: the function.
@@ -84,7 +85,8 @@ def check_same(
         make_args: gives the positional arguments, or `arguments(...)` where some are named. It
             is called once per pair of runs, which get copies that share memory as the originals do.
         calls: how often each mode calls both: the first call captures, the next ones hit.
-        modes: the treatments of warnings and floating-point errors to run under.
+        modes: the treatments of warnings and floating-point errors to run under: all where `plain` does what they
+            treat, else two (see `modes`).
         state: gives what else the call may have changed (globals, closures, objects).
         reset: puts that state back before each run.
         copies: false where arguments cannot be copied: `make_args` is then called for each run.
@@ -92,7 +94,8 @@ def check_same(
         atoms: false where it does not matter which of equal numbers, strings and tuples of such are one object.
     """
     user_file = None if every_file else file_of(plain)
-    for mode in modes:
+    shown: list[str] = []
+    for mode in in_turn(modes, plain, shown):
         if callable(forget := getattr(compiled, "reset", None)):
             forget()
         for number in range(1, calls + 1):
@@ -109,10 +112,12 @@ def check_same(
                 lines = "\n  ".join(found)
                 message = f"call {number}, mode {mode.name}: {len(found)} differences\n  {lines}"
                 raise Difference(message)
+            shown += [mode.name] if shows(pair[0][0]) else []
             for outcome, _ in pair:
                 outcome.let_go()
         if misfits := misfits_of(compiled):
             raise Difference(f"mode {mode.name}: made for nothing: {misfits}")
+    return bool(shown)
 
 
 def check_in_turn(

@@ -13,7 +13,8 @@ import pytest
 
 import ufuse
 from tests.support.compare import MODES, check_same, misfits_of
-from tests.support.recording import arguments
+from tests.support.modes import EVERY, asks, one_of, shows
+from tests.support.recording import Mode, arguments, recorded
 from ufuse.frame_hook import session
 from ufuse.frame_hook.nests import choice
 from ufuse.frame_hook.nests.records import LoopRecord
@@ -45,8 +46,8 @@ def native_turns(
 ) -> int:
     """Compare a function with itself compiled; how many turns were native in the last two modes.
 
-    What is captured under a mode is used under another too; which two go together is the same for all functions, and
-    which of them is first is not.
+    What is captured under a mode is used under another too; which of the two is first is not the same for all functions.
+    Where the modes matter each is one of a pair, else the first and another one are (see `modes`).
     A loop is read as soon as it has turned, not when that has taken long: few turns are enough, on any machine.
     `atoms`: whether it matters which of equal numbers are one object.
     """
@@ -55,14 +56,26 @@ def native_turns(
     order = -1 if zlib.crc32(repr((code.co_names, code.co_code)).encode()) % 2 else 1
     with no_failures_inside(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(choice, "READ_AFTER", 0.0)
-        for first in (4, 2, 0):
+        for pair in pairs_of_modes(function, make):
             compiled.reset()
-            modes = MODES[first : first + 2][::order]
+            modes = pair[::order]
             check_same(
                 function, partial(compiled), lambda: arguments(*make()), modes=modes, atoms=atoms
             )
             assert not misfits_of(compiled)
     return sum(loop.turns for loop in loops_of(compiled))
+
+
+def pairs_of_modes(
+    function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]
+) -> list[tuple[Mode, Mode]]:
+    """The modes that a function is compared under, two and two."""
+    plain = recorded(function, arguments(*make()), MODES[0], None)
+    matter = EVERY or shows(plain) or asks(function)
+    plain.let_go()
+    if matter:
+        return [(MODES[first], MODES[first + 1]) for first in (4, 2, 0)]
+    return [(MODES[0], one_of(MODES[1:]))]
 
 
 def check_whole_call(function: Callable[..., Any], given: tuple[Any, ...]) -> None:

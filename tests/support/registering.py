@@ -47,6 +47,7 @@ class Programs:
     reset: Callable[[], object] | None = None  # puts that back
     backends: Sequence[str] = ("numpy",)
     modes: Sequence[Mode] = MODES[:3]
+    every_mode: bool = False  # where functions ask for the mode that others call
     rows: list[Program] = field(default_factory=list)
 
     def whole(self, make_args: Make | None = None) -> Callable[[Function], Function]:

@@ -21,6 +21,7 @@ from tests.support.compare import (
     check_same,
 )
 from tests.support.copying import independent_copy
+from tests.support.modes import EVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -280,11 +281,55 @@ def test_each_call_is_compared(number: int) -> None:
         check_same(function("return x + 1"), FromCall(number), floats)
 
 
-def test_compiled_is_reset_before_each_mode() -> None:
-    """Each mode sees a first call."""
-    compiled = FromCall(4)
-    check_same(function("return x + 1"), compiled, floats, calls=3)
-    assert compiled.resets == len(MODES)
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [("return x / y", len(MODES)), ("return x + 1", 2), ("y += 1.0 / y", len(MODES))],
+)
+def test_compiled_is_reset_before_each_mode(body: str, count: int) -> None:
+    """Each mode sees a first call; where none matters, the first mode and another do."""
+    resets: list[None] = []
+    compiled = Resetting(function(body), resets)
+    matter = check_same(function(body), compiled, lambda: (np.ones(2), np.zeros(2)), calls=3)
+    assert len(resets) == (len(MODES) if EVERY else count)
+    assert matter == (count > 2)
+
+
+class Resetting:
+    """A function with a method `reset` that is counted."""
+
+    def __init__(self, own: Any, resets: list[None]) -> None:
+        self.own = own
+        self.resets = resets
+
+    def __call__(self, *given: Any) -> Any:
+        """What the function gives."""
+        return self.own(*given)
+
+    def reset(self) -> None:
+        """Count."""
+        self.resets.append(None)
+
+
+def modes_seen(body: str, times: int) -> set[str]:
+    """The modes of some comparisons that nothing shows to matter."""
+    seen: set[str] = set()
+    plain = function(body)
+
+    def compiled(*given: Any) -> Any:
+        settings = np.geterr()["divide"]
+        seen.add(f"{settings} {warnings.filters[0][0]}")
+        return plain(*given)
+
+    for _ in range(times):
+        check_same(plain, compiled, floats)
+    return seen
+
+
+def test_every_mode_has_its_turn() -> None:
+    """Comparisons that no mode matters to are made under another mode each; those of who asks for it, under each."""
+    assert len(modes_seen("return x + 1", 1)) == (len(MODES) if EVERY else 2)
+    assert len(modes_seen("return x + 1", len(MODES))) == len(MODES)
+    assert len(modes_seen("return (lambda: np.geterr)().__name__", 1)) == len(MODES)
 
 
 def test_state_outside_the_arguments_is_compared() -> None:

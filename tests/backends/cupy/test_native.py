@@ -213,9 +213,11 @@ def drawn_arrays() -> tuple[Any, ...]:
 
 def test_numbers_are_packed_as_cupy_packs_them(host: Host) -> None:
     """The bytes of each number in each dtype, or a refusal of both, or the same error."""
-    from ufuse.backends.cupy.native import argument  # noqa: PLC0415 - only where CuPy is
+    from ufuse.backends.cupy.native import argument, why_not  # noqa: PLC0415 - only where CuPy is
     from ufuse.backends.cupy.refusal import DoesNotFit  # noqa: PLC0415 - the same
 
+    # This tells C what a refusal is, in a process that has launched nothing.
+    assert why_not() is None
     values = (
         0, 1, -1, 255, 256, 2**31, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 2**70, True, 2.5, -0.0, 1e30,
         float("inf"), float("nan"), 1 + 2j, np.float32(3.7), np.int8(-3), np.uint64(2**63), np.bool_(True),

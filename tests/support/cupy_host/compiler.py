@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.support.cupy_host import build
 from tests.support.cupy_host.capsules import of_cuda
-from tests.support.cupy_host.texts import Text
+from tests.support.cupy_host.texts import Text, text_of
 
 IMAGE = b"compiled for the host: "
 
@@ -82,7 +82,7 @@ class Compiler:
     def compileProgram(self, number: int, options: tuple[str, ...]) -> None:
         """Compile a text, or keep it to be compiled with others."""
         program = self.programs[number]
-        text = Text(program.source, tuple(options), tuple(program.name_expressions))
+        text = text_of(program.source, tuple(options), tuple(program.name_expressions))
         program.text = text
         self.texts[text.key] = text
         if text.undeclared:

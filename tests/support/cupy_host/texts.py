@@ -150,6 +150,12 @@ class Text:
         return f'extern "C" KernelEntry cuda_kernels_{self.unit_key}[] = {{{rows}{{}}}};\n'
 
 
+@functools.lru_cache(maxsize=4096)
+def text_of(source: str, options: tuple[str, ...], name_expressions: tuple[str, ...]) -> Text:
+    """The text that is given so: what is found in it is looked for once."""
+    return Text(source, options, name_expressions)
+
+
 def rewritten(text: str) -> str:
     """Say in words of the host what no macro can."""
     text = DYNAMIC.sub(r"\2 *const \3 = (\2 *)cuda_dynamic_shared;", text)

@@ -22,6 +22,7 @@ int cuda_lane;
 namespace {
 
 constexpr size_t STACK_BYTES = 256 << 10; /* reserved, not committed: pages come as they are touched */
+constexpr size_t APART = 17 * 64, APART_AT_MOST = 64 << 10; /* stacks begin at other places of the caches */
 constexpr int MOST_THREADS = 1024, MOST_DYNAMIC = 228 << 10;
 constexpr unsigned FLUSH_DENORMALS = 0x8040; /* flush-to-zero and denormals-are-zero of MXCSR */
 
@@ -30,8 +31,6 @@ enum Order { FORWARD, BACKWARD, SHUFFLED };
 
 struct Fiber {
     void *stack_pointer;
-    uint3 index;
-    State state;
     int line, predicate;
     uint32_t mask;
     WarpValue given;
@@ -39,12 +38,15 @@ struct Fiber {
 };
 
 Fiber fibers[MOST_THREADS];
+State states[MOST_THREADS]; /* of the fibers: who looks at all of them reads little */
 Fiber *current;
 void *scheduler_pointer;
 char *stacks;
 BarrierCount barrier_count;
 const KernelEntry *kernel;
 void **kernel_arguments;
+std::vector<uint3> indexes;    /* of a block's threads */
+std::vector<unsigned> threads; /* in the order in which they run */
 uint64_t random_state;
 char *complaint;
 size_t complaint_size;
@@ -83,16 +85,15 @@ random_below(unsigned limit)
     return (unsigned)((random_state >> 33) % limit);
 }
 
-std::vector<unsigned>
-ordered(unsigned count, int order)
+void
+put_in_order(std::vector<unsigned> &numbers, int order)
 {
-    std::vector<unsigned> result(count);
+    unsigned count = (unsigned)numbers.size();
     for (unsigned i = 0; i < count; i++)
-        result[i] = order == BACKWARD ? count - 1 - i : i;
+        numbers[i] = order == BACKWARD ? count - 1 - i : i;
     if (order == SHUFFLED)
         for (unsigned i = count; i > 1; i--)
-            std::swap(result[i - 1], result[random_below(i)]);
-    return result;
+            std::swap(numbers[i - 1], numbers[random_below(i)]);
 }
 
 uint3
@@ -104,9 +105,10 @@ coordinates(unsigned flat, dim3 sizes)
 void
 enter(Fiber *fiber)
 {
+    size_t number = (size_t)(fiber - fibers);
     current = fiber;
-    threadIdx = fiber->index;
-    cuda_lane = (int)((fiber - fibers) % 32);
+    threadIdx = indexes[number];
+    cuda_lane = (int)(number % 32);
     cuda_switch(&scheduler_pointer, fiber->stack_pointer);
 }
 
@@ -120,20 +122,19 @@ leave()
 fiber_main()
 {
     kernel->call(kernel_arguments);
-    current->state = State::DONE;
+    states[current - fibers] = State::DONE;
     leave();
     abort();
 }
 
 void
-start_fiber(int number, uint3 index)
+start_fiber(size_t number)
 {
     Fiber *fiber = &fibers[number];
-    void **top = (void **)(stacks + (size_t)(number + 1) * STACK_BYTES) - 1;
+    void **top = (void **)(stacks + (number + 1) * STACK_BYTES - number * APART % APART_AT_MOST) - 1;
     *--top = (void *)fiber_main; /* the stack is 8 off a multiple of 16 as a function is entered */
     fiber->stack_pointer = top - 6;
-    fiber->index = index;
-    fiber->state = State::READY;
+    states[number] = State::READY;
 }
 
 bool
@@ -152,15 +153,16 @@ release_warps(int count)
     for (int first = 0; first < count; first += 32) {
         int lanes = count - first < 32 ? count - first : 32;
         Fiber *warp = fibers + first;
+        State *states_of_warp = states + first;
         for (int lane = 0; lane < lanes; lane++) {
-            if (warp[lane].state != State::IN_WARP)
+            if (states_of_warp[lane] != State::IN_WARP)
                 continue;
             uint32_t mask = warp[lane].mask, come = 0;
             bool whole = true;
             for (int other = 0; other < lanes; other++) {
-                if (!(mask >> other & 1) || warp[other].state == State::DONE)
+                if (!(mask >> other & 1) || states_of_warp[other] == State::DONE)
                     continue;
-                if (warp[other].state == State::IN_WARP && warp[other].mask == mask)
+                if (states_of_warp[other] == State::IN_WARP && warp[other].mask == mask)
                     come |= 1u << other;
                 else
                     whole = false;
@@ -176,7 +178,7 @@ release_warps(int count)
             for (int other = 0; other < lanes; other++)
                 if (come >> other & 1) {
                     warp[other].taken = exchange;
-                    warp[other].state = State::READY;
+                    states_of_warp[other] = State::READY;
                 }
             released = true;
         }
@@ -192,9 +194,9 @@ release_barrier(int count)
     int line = 0;
     for (int i = 0; i < count; i++) {
         Fiber *fiber = &fibers[i];
-        if (fiber->state == State::IN_WARP)
+        if (states[i] == State::IN_WARP)
             return complain("line %d: lanes of the mask of a warp operation never come to it", fiber->line, 0);
-        if (fiber->state != State::AT_BARRIER)
+        if (states[i] != State::AT_BARRIER)
             continue;
         if (line != 0 && fiber->line != line)
             return complain("divergent barriers: some threads of a block wait at line %d, others at line %d",
@@ -204,15 +206,15 @@ release_barrier(int count)
         barrier_count.holding += fiber->predicate != 0;
     }
     for (int i = 0; i < count; i++)
-        if (fibers[i].state == State::AT_BARRIER)
-            fibers[i].state = State::READY;
+        if (states[i] == State::AT_BARRIER)
+            states[i] = State::READY;
     return true;
 }
 
 bool
-run_fibers(const std::vector<unsigned> &order)
+run_fibers()
 {
-    int count = (int)order.size();
+    int count = (int)threads.size();
     if (stacks == nullptr) {
         void *memory = mmap(nullptr, MOST_THREADS * STACK_BYTES, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -220,16 +222,16 @@ run_fibers(const std::vector<unsigned> &order)
             return complain("no memory for the stacks of threads", 0, 0);
         stacks = (char *)memory;
     }
-    for (int i = 0; i < count; i++)
-        start_fiber(i, coordinates((unsigned)i, blockDim));
+    for (size_t i = 0; i < threads.size(); i++)
+        start_fiber(i);
     for (;;) {
         bool ran = false, waiting = false;
-        for (unsigned i : order) {
-            if (fibers[i].state == State::READY) {
+        for (unsigned i : threads) {
+            if (states[i] == State::READY) {
                 enter(&fibers[i]);
                 ran = true;
             }
-            waiting |= fibers[i].state != State::DONE;
+            waiting |= states[i] != State::DONE;
         }
         if (!waiting)
             return true;
@@ -245,11 +247,12 @@ run_block(bool waits, int order, size_t dynamic_bytes)
 {
     memset(kernel->shared_begin, 0xff, (size_t)(kernel->shared_end - kernel->shared_begin));
     memset(dynamic_shared, 0xff, dynamic_bytes);
-    std::vector<unsigned> threads = ordered(blockDim.x * blockDim.y * blockDim.z, order);
+    if (order == SHUFFLED)
+        put_in_order(threads, order);
     if (waits)
-        return run_fibers(threads);
+        return run_fibers();
     for (unsigned i : threads) {
-        threadIdx = coordinates(i, blockDim);
+        threadIdx = indexes[i];
         cuda_lane = (int)(i % 32);
         kernel->call(kernel_arguments);
     }
@@ -263,7 +266,7 @@ extern "C" {
 BarrierCount
 cuda_barrier(int line, int predicate)
 {
-    current->state = State::AT_BARRIER;
+    states[current - fibers] = State::AT_BARRIER;
     current->line = line;
     current->predicate = predicate;
     leave();
@@ -273,7 +276,7 @@ cuda_barrier(int line, int predicate)
 const WarpExchange *
 cuda_warp_exchange(uint32_t mask, const void *value, size_t size, int line)
 {
-    current->state = State::IN_WARP;
+    states[current - fibers] = State::IN_WARP;
     current->line = line;
     current->mask = mask;
     memcpy(current->given.bytes, value, size);
@@ -285,10 +288,10 @@ uint32_t
 cuda_live_lanes(void)
 {
     uint32_t live = 0;
-    Fiber *warp = current - cuda_lane;
-    int count = (int)(blockDim.x * blockDim.y * blockDim.z) - (int)(warp - fibers);
+    int first = (int)(current - fibers) - cuda_lane;
+    int count = (int)(blockDim.x * blockDim.y * blockDim.z) - first;
     for (int lane = 0; lane < 32 && lane < count; lane++)
-        live |= (uint32_t)(warp[lane].state != State::DONE) << lane;
+        live |= (uint32_t)(states[first + lane] != State::DONE) << lane;
     return live;
 }
 
@@ -314,8 +317,15 @@ cuda_launch(const KernelEntry *entry, void **arguments, const unsigned sizes[6],
     unsigned control = _mm_getcsr();
     if (flushes)
         _mm_setcsr(control | FLUSH_DENORMALS);
+    threads.resize(blockDim.x * blockDim.y * blockDim.z);
+    indexes.resize(threads.size());
+    for (unsigned i = 0; i < threads.size(); i++)
+        indexes[i] = coordinates(i, blockDim);
+    put_in_order(threads, order);
+    std::vector<unsigned> blocks(gridDim.x * gridDim.y * gridDim.z);
+    put_in_order(blocks, order);
     bool fine = true;
-    for (unsigned block : ordered(gridDim.x * gridDim.y * gridDim.z, order)) {
+    for (unsigned block : blocks) {
         blockIdx = coordinates(block, gridDim);
         fine = run_block(waits, order, dynamic_bytes);
         if (!fine)

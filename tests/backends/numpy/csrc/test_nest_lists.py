@@ -121,7 +121,7 @@ def test_a_list_under_two_names_is_declined() -> None:
     assert one == [5, 6, 7]
 
 
-@pytest.mark.parametrize("turns", [3, 600])
+@pytest.mark.parametrize("turns", [3, pytest.param(600, marks=pytest.mark.any_python)])
 def test_no_memory(turns: int) -> None:
     """Whatever allocation fails: all lists have what so many turns give, and nothing is lost."""
     places = range(0, 6 * turns + 40, 1 + turns // 100)
