@@ -749,7 +749,7 @@ class Session:
 
     def graphs(self) -> Iterator[Graph]:
         """Every graph that computes something, in the order captured."""
-        return (kept.graph for kept in self.specialisations if not is_idle(kept.graph.nodes))
+        return (kept.graph for kept in self.specialisations if not is_idle(kept.graph))
 
     def alone(self) -> Session:
         """A session with the same settings that knows nothing yet."""

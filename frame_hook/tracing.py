@@ -375,7 +375,7 @@ class Tracer:
             slots = state_registers(frame, recipe, keeps_all=keeps_all)
             ending = Resume(frame.position, slots, known_contents(recipe, slots))
         graph, inputs = finished_graph(trace, recipe, cache.code.co_name)
-        idle = is_idle(graph.nodes)
+        idle = is_idle(graph)
         if trace.changes.effects and isinstance(ending, Resume) and ending.position == position:
             return None
         if position != 0 and not self._every_frame:
@@ -383,7 +383,7 @@ class Tracer:
             is_suspended = cache.entries(position) or position in record.ends
             goes_far = returned is not None or interpreter.ends_at_nest or interpreter.has_left
             ends_there = goes_far and is_suspended
-            if not ends_there and (idle or (self._measures and cannot_pay(graph.nodes))):
+            if not ends_there and (idle or (self._measures and cannot_pay(graph))):
                 return None
         traced = time.perf_counter() - started
         artefact = None

@@ -20,6 +20,7 @@ from ufuse.decorator import compile, eager, set_eager
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.report import Report
 from ufuse.errors import BackendUnavailable, GraphBreakError, UfuseError
+from ufuse.everywhere import everywhere
 from ufuse.explain import explain
 from ufuse.frame_hook.code.markers import disable, graph_break, is_tracing
 from ufuse.frame_hook.entries.learned import Retrace
@@ -31,7 +32,8 @@ from ufuse.spec import Spec
 __version__ = "0.1.0.dev0"
 __all__ = [
     "BackendUnavailable", "Break", "CompiledFunction", "Graph", "GraphBreakError", "Report", "Retrace", "Spec",
-    "UfuseError", "compile", "disable", "eager", "explain", "graph_break", "is_tracing", "set_eager", "set_log",
+    "UfuseError", "compile", "disable", "eager", "everywhere", "explain", "graph_break", "is_tracing", "set_eager",
+    "set_log",
 ]  # fmt: skip
 
 # What other compilers call `compile`.

@@ -62,6 +62,8 @@ typedef struct Resumption {
 typedef struct {
     PyObject *session;  /* borrowed from a region of this thread: it is given the frames of callees;
                            NULL: no region is open */
+    PyObject *ambient;  /* owned: a session that is given frames where no region is open, or NULL */
+    bool within;        /* a region, a plain run or code of ours is open: `ambient` is given none */
     bool every_frame;   /* that session wants the frames that bring no array, too */
     bool takes_loops;   /* and those of functions whose loops may become native code */
     bool may_end_early; /* the hook may be taken away before the region ends */

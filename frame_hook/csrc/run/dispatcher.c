@@ -114,7 +114,7 @@ call_function(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *
     self->eager_calls++;
     PyObject *passing = ufuse_thread.passing;
     ufuse_thread.passing =
-        ufuse_thread.session == NULL ? passing : PyFunction_GET_CODE(self->function);
+        session_of_frames() == NULL ? passing : PyFunction_GET_CODE(self->function);
     int lent = lend_call(thread);
     PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
     reclaim_recursion(thread, lent);
@@ -149,7 +149,7 @@ call_given_back(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject
 static PyObject *
 call_plain(Dispatcher *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    if (ufuse_thread.session == NULL) {
+    if (session_of_frames() == NULL) {
         return call_given_back(self, args, nargsf, names);
     }
     if (ufuse_thread.session != self->session) {

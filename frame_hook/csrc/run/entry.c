@@ -356,11 +356,14 @@ entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **ne
             return RUN_RAISED;
         }
         PyObject *session = ufuse_thread.session;
+        bool within = ufuse_thread.within;
         ufuse_thread.session = NULL;
+        ufuse_thread.within = true;
         errno = 0;
         PyObject *outputs = call_artefact(entry, registers);
         errno = 0;
         ufuse_thread.session = session;
+        ufuse_thread.within = within;
         if (outputs == NULL) {
             return RUN_RAISED;
         }

@@ -89,18 +89,23 @@ cache_for_frame(struct _PyInterpreterFrame *frame, PyCodeObject *code, PyObject 
     }
     bool brings =
         ufuse_thread.every_frame || is_comprehension(code) || frame_brings_array(frame, code);
-    if (!brings && (is_known || !ufuse_thread.takes_loops)) {
+    bool takes_loops = ufuse_thread.takes_loops || !ufuse_thread.within;
+    if (!brings && (is_known || !takes_loops)) {
         return 0;
     }
     if (replaced_builtin() != NULL) { /* nothing is remembered: the program may undo that */
         return 0;
     }
+    Py_INCREF(session); /* what is ambient may be left meanwhile, by a signal handler */
     *found = ask_cache(session, (PyObject *)code, !brings);
-    if (*found == NULL && PyErr_Occurred()) {
-        return -1;
-    }
-    if (set_answer((PyObject *)code, session, (PyObject *)*found, !brings && *found == NULL) < 0) {
+    bool failed = *found == NULL && PyErr_Occurred();
+    if (!failed &&
+        set_answer((PyObject *)code, session, (PyObject *)*found, !brings && *found == NULL) < 0) {
         PyErr_Clear();
+    }
+    Py_DECREF(session);
+    if (failed) {
+        return -1;
     }
     return *found != NULL;
 }
@@ -245,7 +250,7 @@ evaluate(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwflag
     if (stack_is_deep()) {
         return evaluate_deep(thread, frame, throwflag);
     }
-    PyObject *session = ufuse_thread.session;
+    PyObject *session = session_of_frames();
     if (session != NULL && !runs_eagerly()) {
         PyCodeObject *code = fresh_frame_code(frame, throwflag);
         if (code != NULL && ufuse_thread.passing == (PyObject *)code) {

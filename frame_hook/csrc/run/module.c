@@ -63,6 +63,14 @@ ask_runs_eagerly(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(runs_eagerly());
 }
 
+/* set_ambient(session) */
+static PyObject *
+give_ambient(PyObject *Py_UNUSED(module), PyObject *session)
+{
+    set_ambient(Py_IsNone(session) ? NULL : session);
+    Py_RETURN_NONE;
+}
+
 /* lines_are_traced(code) */
 static PyObject *
 ask_lines_are_traced(PyObject *Py_UNUSED(module), PyObject *code)
@@ -219,6 +227,9 @@ static PyMethodDef module_methods[] = {
      "End what the last enter_eager() of this thread began."},
     {"runs_eagerly", ask_runs_eagerly, METH_NOARGS,
      "Whether dispatchers of this thread, or of every one, call their functions as they are."},
+    {"set_ambient", give_ambient, METH_O,
+     "Give a session the frames of what this thread calls outside of dispatchers, as a "
+     "dispatcher's is given those of its callees; None: no longer."},
     {"lines_are_traced", ask_lines_are_traced, METH_O,
      "Whether a trace function or monitoring tool is to see the lines of a code object's frames."},
     {"keep_builtins", keep_builtins, METH_VARARGS,

@@ -57,6 +57,7 @@ region_enter(PyObject *session, bool every_frame, bool takes_loops, bool may_end
 {
     Region outer = {
         .session = ufuse_thread.session,
+        .within = ufuse_thread.within,
         .every_frame = ufuse_thread.every_frame,
         .takes_loops = ufuse_thread.takes_loops,
         .may_end_early = ufuse_thread.may_end_early,
@@ -65,6 +66,7 @@ region_enter(PyObject *session, bool every_frame, bool takes_loops, bool may_end
         .taken = ufuse_thread.taken,
     };
     ufuse_thread.session = session;
+    ufuse_thread.within = true;
     ufuse_thread.every_frame = every_frame;
     ufuse_thread.takes_loops = takes_loops;
     ufuse_thread.may_end_early = may_end_early;
@@ -79,12 +81,35 @@ void
 region_leave(Region outer)
 {
     ufuse_thread.session = outer.session;
+    ufuse_thread.within = outer.within;
     ufuse_thread.every_frame = outer.every_frame;
     ufuse_thread.takes_loops = outer.takes_loops;
     ufuse_thread.may_end_early = outer.may_end_early;
     if (outer.counted && --n_regions == 0) {
         uninstall();
     }
+    else if (!outer.within && ufuse_thread.ambient != NULL) {
+        install(); /* the region may have taken it away early */
+    }
+}
+
+/*
+ * Give a session the frames of what this thread calls from here on, where no region is open, in
+ * place of the one that was given them; NULL: none.
+ */
+void
+set_ambient(PyObject *session)
+{
+    PyObject *before = ufuse_thread.ambient;
+    ufuse_thread.ambient = Py_XNewRef(session);
+    if (session != NULL) {
+        n_regions += before == NULL;
+        install();
+    }
+    else if (before != NULL && --n_regions == 0) {
+        uninstall();
+    }
+    Py_XDECREF(before);
 }
 
 /*
@@ -117,8 +142,13 @@ resume_hook(void)
 PlainRun
 plain_begin(void)
 {
-    PlainRun run = {.session = ufuse_thread.session, .paused = pause_hook()};
+    PlainRun run = {
+        .session = ufuse_thread.session,
+        .within = ufuse_thread.within,
+        .paused = pause_hook(),
+    };
     ufuse_thread.session = NULL;
+    ufuse_thread.within = true;
     return run;
 }
 
@@ -127,6 +157,7 @@ void
 plain_end(PlainRun run)
 {
     ufuse_thread.session = run.session;
+    ufuse_thread.within = run.within;
     if (run.paused) {
         resume_hook();
     }

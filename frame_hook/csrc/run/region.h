@@ -31,9 +31,17 @@ must_interpret(PyThreadState *thread, PyObject *code)
     return runs_eagerly() || lines_are_traced(thread, code);
 }
 
+/* The session that is given the frames of what this thread calls now, borrowed; or NULL. */
+static inline PyObject *
+session_of_frames(void)
+{
+    return ufuse_thread.within ? ufuse_thread.session : ufuse_thread.ambient;
+}
+
 /* What `region_leave` puts back: whose region was open on the thread before. */
 typedef struct {
     PyObject *session;
+    bool within;
     bool every_frame;
     bool takes_loops;
     bool may_end_early;
@@ -45,11 +53,13 @@ typedef struct {
 /* What `plain_end` puts back. */
 typedef struct {
     PyObject *session;
+    bool within;
     bool paused;
 } PlainRun;
 
 Region region_enter(PyObject *session, bool every_frame, bool takes_loops, bool may_end_early);
 void region_leave(Region outer);
+void set_ambient(PyObject *session);
 int lend_call(PyThreadState *thread);
 PlainRun plain_begin(void);
 void plain_end(PlainRun run);

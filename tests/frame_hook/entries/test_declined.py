@@ -161,8 +161,6 @@ def test_what_a_given_up_graph_has_is_not_captured_piece_by_piece() -> None:
         warnings.simplefilter("ignore")
         for _ in range(50):
             made(x)
-    computing = [
-        one for one in made.__ufuse_session__.specialisations if not is_idle(one.graph.nodes)
-    ]
+    computing = [one for one in made.__ufuse_session__.specialisations if not is_idle(one.graph)]
     assert {one.position for one in computing} == {0}
     assert loops_of(made)[0].turns

@@ -42,7 +42,7 @@ class Tally:
         caches = {id(cache): cache for cache in (compiled.__ufuse_cache__, *session.caches)}
         self.suspensions += sum(cache.suspensions for cache in caches.values())
         self.entries += len(session.specialisations)
-        self.computing += sum(not is_idle(kept.graph.nodes) for kept in session.specialisations)
+        self.computing += sum(not is_idle(kept.graph) for kept in session.specialisations)
         self.instructions += session.stats.instructions
         self.trace_seconds += session.stats.trace_seconds
 
