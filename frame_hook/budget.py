@@ -177,7 +177,10 @@ def brings_array(code: CodeType, state: tuple[Any, ...]) -> bool:
         if any(map(_is_array, held)):
             return True
     owner = state[0] if state else _hook.NULL
-    return any(_is_array(_hook.own_value(owner, name)) for name in code.co_names)
+    try:
+        return any(_is_array(_hook.own_value(owner, name)) for name in code.co_names)
+    except LookupError:  # only code of the program's could tell, for any name
+        return False
 
 
 def _is_array(value: object) -> bool:

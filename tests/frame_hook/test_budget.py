@@ -67,6 +67,20 @@ def step(self, factor=1):
     self.x = self.x * factor + self.name
 
 
+class Key(str):
+    """A name whose comparison is the program's own."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("it is asked")
+
+
+def keyed_by_objects() -> SimpleNamespace:
+    return SimpleNamespace(**{Key("x"): 1})
+
+
 ARRAYS = {
     "an array": (straight, FEW),
     "in a tuple": (straight, ((1, np.ones(3)),)),
@@ -79,6 +93,7 @@ NO_ARRAYS = {
     "nothing": (straight, ()),
     "far in a list": (straight, ([1, 2, 3, 4, np.ones(3)],)),
     "other attributes": (step, (SimpleNamespace(x=1, name="a", y=np.ones(3)),)),
+    "only its own code could tell": (step, (keyed_by_objects(),)),
     "an empty cell": (straight, (CellType(),)),
 }
 

@@ -13,8 +13,9 @@ import pytest
 
 import ufuse
 from tests.support.compare import MODES, check_same, misfits_of
+from tests.support.copying import independent_copy
 from tests.support.modes import EVERY, asks, one_of, shows
-from tests.support.recording import Mode, arguments, recorded
+from tests.support.recording import Call, Mode, arguments, recorded
 from ufuse.frame_hook import session
 from ufuse.frame_hook.nests import choice
 from ufuse.frame_hook.nests.records import LoopRecord
@@ -70,7 +71,8 @@ def pairs_of_modes(
     function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]
 ) -> list[tuple[Mode, Mode]]:
     """The modes that a function is compared under, two and two."""
-    plain = recorded(function, arguments(*make()), MODES[0], None)
+    given: Call = independent_copy(arguments(*make()))
+    plain = recorded(function, given, MODES[0], None)
     matter = EVERY or shows(plain) or asks(function)
     plain.let_go()
     if matter:

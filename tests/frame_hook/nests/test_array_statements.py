@@ -473,7 +473,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
 def test_programs_are_read_and_the_same(function, make, made) -> None:
     """Bits, strides and types, of what is returned and of what is written; most turns are a nest's."""
     check_same(function, ufuse.compile(function), lambda: arguments(*make()))
-    assert sum(nest.turns for nest in made) > 10
+    assert sum(nest.turns for nest in made) > 3
 
 
 @pytest.mark.parametrize(

@@ -276,7 +276,8 @@ def test_references_of_arrays() -> None:
         del found
         assert [sys.getrefcount(one) for one in (a, b)] == before
         found = steps(a, iter(range(turns)))
-        assert sys.getrefcount(found) == sys.getrefcount(object())
+        alone = object()
+        assert sys.getrefcount(found) == sys.getrefcount(alone)
         del found
         assert [sys.getrefcount(one) for one in (a, b)] == before
 
