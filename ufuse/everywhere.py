@@ -44,6 +44,11 @@ class Everywhere:
         self._began = 0.0
         self._seconds = 0.0
 
+    def __repr__(self) -> str:
+        state = "open" if self in _open.blocks else "not open"
+        captured = len(what_was_seen(self._compiled)["specialisations"])
+        return f"<block of everywhere(), {state}, {captured} captured>"
+
     def __enter__(self) -> Self:
         if self in _open.blocks:
             raise UfuseError("this block of everywhere() is open already: ask for another one")

@@ -102,6 +102,8 @@ def test_nothing_is_compiled_before_and_behind_a_block() -> None:
     assert block.report().specialisations == ()
     with block:
         one.scaled(X)
+        assert repr(block) == "<block of everywhere(), open, 1 captured>"
+    assert repr(block) == "<block of everywhere(), not open, 1 captured>"
     assert len(block.report().specialisations) == 1
 
 
