@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import math
 import os
 import sys
 import threading
@@ -17,7 +16,7 @@ from ufuse.compiled import CompiledFunction
 from ufuse.decorator import compiled_alone
 from ufuse.diagnostics.program import ProgramReport
 from ufuse.errors import UfuseError
-from ufuse.explain import what_was_seen
+from ufuse.explain import program_report
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.places import short_file
 from ufuse.libraries import should_trace
@@ -46,7 +45,7 @@ class Everywhere:
 
     def __repr__(self) -> str:
         state = "open" if self in _open.blocks else "not open"
-        captured = len(what_was_seen(self._compiled)["specialisations"])
+        captured = len(self._compiled.__ufuse_session__.specialisations)
         return f"<block of everywhere(), {state}, {captured} captured>"
 
     def __enter__(self) -> Self:
@@ -70,16 +69,8 @@ class Everywhere:
     def report(self) -> ProgramReport:
         """What was captured so far of functions called in blocks of these modules: prints, `save(path)`."""
         file, line = self._place
-        return ProgramReport(
-            name=f"The block at {short_file(file)}:{line}",
-            file=file,
-            line=line,
-            seconds=(self._seconds, self._seconds),
-            plain_seconds=math.nan,
-            why_plain="",
-            result=None,
-            **what_was_seen(self._compiled),
-        )
+        name = f"The block at {short_file(file)}:{line}"
+        return program_report(self._compiled, name, file, line, self._seconds)
 
 
 def everywhere(include: Modules = (), exclude: Modules = ()) -> Everywhere:
@@ -113,7 +104,7 @@ def everywhere(include: Modules = (), exclude: Modules = ()) -> Everywhere:
         14.0
 
     """
-    return Everywhere(_compiled(_folders("include", include), _folders("exclude", exclude)))
+    return Everywhere(_compiled_for(_folders("include", include), _folders("exclude", exclude)))
 
 
 def _folders(argument: str, modules: Modules) -> tuple[str, ...]:
@@ -157,7 +148,7 @@ def _spec(argument: str, name: str) -> object:
 
 
 @functools.lru_cache(maxsize=16)
-def _compiled(include: tuple[str, ...], exclude: tuple[str, ...]) -> CompiledFunction:
+def _compiled_for(include: tuple[str, ...], exclude: tuple[str, ...]) -> CompiledFunction:
     """A function whose session is given the frames of these places; it is never called."""
     compiled: CompiledFunction = compiled_alone(_block)
     compiled.__ufuse_session__.should_trace = _chosen(include, exclude)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from ufuse.compiled import CompiledFunction, loops_of
 from ufuse.decorator import compiled_alone, eager
 from ufuse.diagnostics.graphs import Graph
+from ufuse.diagnostics.program import ProgramReport
 from ufuse.diagnostics.report import Report
 from ufuse.frame_hook import _hook, device_clock
 from ufuse.frame_hook.code import markers
@@ -63,7 +65,7 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         device_clock.wait()
         seconds.append(time.perf_counter() - started)
     whole_seconds = _seconds_whole(inner, lambda: compiled(*args, **kwargs))
-    seen = what_was_seen(inner)
+    seen = _seen(inner)
     later_seconds = None
     if whole_seconds is None:
         later_seconds = _seconds_later(seconds, lambda: compiled(*args, **kwargs))
@@ -84,7 +86,7 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
     )
 
 
-def what_was_seen(inner: CompiledFunction) -> dict[str, Any]:
+def _seen(inner: CompiledFunction) -> dict[str, Any]:
     """The fields of a `Report` that say what was captured so far, by name."""
     session: Session = inner.__ufuse_session__
     found = [(kept, kept.code_reference()) for kept in session.specialisations]
@@ -105,6 +107,25 @@ def what_was_seen(inner: CompiledFunction) -> dict[str, Any]:
         "codes": tuple(traced for _, traced in living),
         "loops": loops_of(inner),
     }
+
+
+def program_report(
+    compiled: CompiledFunction, name: str, file: str, line: int, seconds: float
+) -> ProgramReport:
+    """What was captured so far of all that a compiled function has called, which is no program's own."""
+    seen = _seen(compiled)
+    own = compiled.__code__.co_filename
+    seen["breaks"] = tuple(one for one in seen["breaks"] if one.file != own)
+    return ProgramReport(
+        name=name,
+        file=file,
+        line=line,
+        seconds=(seconds, seconds),
+        plain_seconds=math.nan,
+        why_plain="",
+        result=None,
+        **seen,
+    )
 
 
 def _seconds_later(seconds: list[float], call: Callable[[], Any]) -> float | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import io
-import math
 import os
 import sys
 import time
@@ -14,11 +13,9 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from ufuse.compiled import CompiledFunction
 from ufuse.decorator import compiled_alone
-from ufuse.diagnostics.program import ProgramReport
 from ufuse.errors import UfuseError
-from ufuse.explain import what_was_seen
+from ufuse.explain import program_report
 
 INTERRUPTED = 130  # the exit status that shells give to what Ctrl-C has ended
 
@@ -54,7 +51,8 @@ def run(name: str, arguments: list[str], *, is_module: bool, report: Path | None
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     finally:
         if report is not None:
-            _reported(compiled, name, time.perf_counter() - started).save(report)
+            seconds = time.perf_counter() - started
+            program_report(compiled, name, name, 1, seconds).save(report)
     return 0
 
 
@@ -109,18 +107,3 @@ def _tell(error: BaseException, code: CodeType) -> None:
         found = found.tb_next
     shown = error.with_traceback(found or error.__traceback__)
     sys.excepthook(type(shown), shown, shown.__traceback__)
-
-
-def _reported(compiled: CompiledFunction, name: str, seconds: float) -> ProgramReport:
-    seen = what_was_seen(compiled)
-    seen["breaks"] = tuple(one for one in seen["breaks"] if one.file != __file__)
-    return ProgramReport(
-        name=name,
-        file=name,
-        line=1,
-        seconds=(seconds, seconds),
-        plain_seconds=math.nan,
-        why_plain="",
-        result=None,
-        **seen,
-    )

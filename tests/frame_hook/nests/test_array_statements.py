@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.compare import MODES, check_same
 from tests.support.native_loops import native_turns
 from tests.support.recording import arguments
 from tests.support.reference_nests import ReferenceNest, loops_are_left, on_the_reference
@@ -472,8 +472,10 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[ReferenceNest]:
 @pytest.mark.parametrize(("function", "make"), PROGRAMS, ids=[one.__name__ for one, _ in PROGRAMS])
 def test_programs_are_read_and_the_same(function, make, made) -> None:
     """Bits, strides and types, of what is returned and of what is written; most turns are a nest's."""
-    check_same(function, ufuse.compile(function), lambda: arguments(*make()))
-    assert sum(nest.turns for nest in made) > 3
+    compiled = ufuse.compile(function)
+    for mode in MODES:
+        check_same(function, compiled, lambda: arguments(*make()), modes=[mode])
+    assert sum(nest.turns for nest in made) > 10
 
 
 @pytest.mark.parametrize(
