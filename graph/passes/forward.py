@@ -77,6 +77,8 @@ class Uses:
             return "the value is a NumPy scalar, the buffer an array without axes"
         if root.type.order is None:
             return "the memory order is not known"
+        if _may_be_a_view(root):
+            return "CuPy may have given it as a view of what a library made"
         if root in self.kept:
             return "what a call returned may be a view of it"
         if _depends_on_place(store):
@@ -94,6 +96,15 @@ class Uses:
                 if user.op.kind is Kind.VIEW:
                     pending.append(user)
         return None
+
+
+def _may_be_a_view(root: Node) -> bool:
+    """Whether an array on a device is one number of all elements, which CUB makes in another array than is asked for."""
+    made, reduced = root.type, root.inputs[0].type if root.op.kind is Kind.REDUCE else None
+    if not isinstance(made, ArrayType) or not made.device or not isinstance(reduced, ArrayType):
+        return False
+    is_position = root.op.name in ("reduce_argmin", "reduce_argmax")
+    return all(length == 1 for length in made.shape) and (bool(made.shape) or is_position)
 
 
 def _depends_on_place(store: Node) -> bool:

@@ -58,6 +58,24 @@ def test_what_a_method_gives(host: Host, method: str) -> None:
     assert compiled.stats.traces
 
 
+@pytest.mark.parametrize("statement", ["y *= 2", "y[...] = 3", "y -= y.sum()", "y *= 2; y += y"])
+@pytest.mark.parametrize("name", ["sum", "max", "argmin"])
+def test_written_totals(host: Host, name: str, statement: str) -> None:
+    """What CUB folds as a whole is a view of what it made, and remains one when it is written."""
+    import_late_modules()
+    for given in ("", "keepdims=True", "axis=0", "axis=-1, keepdims=True"):
+        namespace: dict[str, Any] = {}
+        exec(f"def f(x):\n  y = x.{name}({given})\n  {statement}\n  return y", namespace)
+        function = namespace["f"]
+        compiled = ufuse.compile(function)
+        for layout in ("one axis", "rows", "columns", "gaps", "one column turned"):
+            x = LAYOUTS[layout](host.cupy)
+            check_same(
+                function, compiled, lambda x=x: (x,), calls=2, modes=MODES[:1], copies=False
+            )
+        assert compiled.stats.traces
+
+
 def test_broadcast_objects(host: Host) -> None:
     """`cupy.broadcast` knows the joint shape; `cross` and others ask it. One that leaves is a new object."""
     cp = host.cupy
