@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from collections.abc import Set as AbstractSet
-from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any
 
-from ufuse.frame_hook import _hook, budget, device_clock
-from ufuse.frame_hook.budget import Budget
+from ufuse.frame_hook import _hook, device_clock
+from ufuse.frame_hook.bookkeeping import (
+    CALLS_THAT_WAIT,
+    Bookkeeping,
+    at_position,
+    end_at_nest,
+    is_held,
+    leave_behind,
+    no_stops,
+    trace_to_loops_again,
+    unroll_again,
+    without_entries,
+)
 from ufuse.frame_hook.code import resume
 from ufuse.frame_hook.code.by_code import ByCode, ByFunction
-from ufuse.frame_hook.code.instructions import by_position, successors
+from ufuse.frame_hook.code.instructions import by_position
 from ufuse.frame_hook.code.kept_builtins import KEPT
 from ufuse.frame_hook.code.markers import DISABLED
-from ufuse.frame_hook.code.places import in_words
 from ufuse.frame_hook.code.stops import loop_around, stops_after, why_not_code, why_not_resume
 from ufuse.frame_hook.entries import branches
 from ufuse.frame_hook.entries.entry import (
@@ -25,7 +33,6 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
-from ufuse.frame_hook.interpreter.interpreter import UsualTruth
 from ufuse.frame_hook.nests import whole, whole_trial
 from ufuse.frame_hook.nests.choice import (
     ASK_LATEST,
@@ -37,11 +44,12 @@ from ufuse.frame_hook.nests.choice import (
     written_slots,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
-from ufuse.frame_hook.nests.positions import behind_loop, loop_positions, while_headers
+from ufuse.frame_hook.nests.positions import while_headers
 from ufuse.frame_hook.nests.records import LoopRecord, loop_records
 from ufuse.frame_hook.opcodes import calls
+from ufuse.frame_hook.paid_traces import PaidTraces
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
-from ufuse.frame_hook.tracing import Attempt, Compile, Longest, Tracer, first_line
+from ufuse.frame_hook.tracing import Compile, Longest, Tracer, first_line
 from ufuse.graph.node import Graph
 from ufuse.graph.signals import is_of_signal
 
@@ -49,12 +57,6 @@ __builtins__ = KEPT
 
 MOST_ENTRIES = 12  # specialisations of one position
 MOST_TRACES = 48  # of one position, those whose entries died with a class or function included
-MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it is given up
-MOST_FAILURES = 3  # of a position where traces are cut short
-ASK_AGAIN = 20_000_000  # nanoseconds until capture is asked for again
-ASK_SOON_AGAIN = 1_000_000  # the same where an entry for whole calls is awaited
-MOST_DOUBLED = 6  # times that this is doubled, where a trace is put off again and again
-CALLS_THAT_WAIT = 64  # for a loop to become native code, after each visit of its header
 FEW_REFUSALS = (
     3  # of a graph at the start of a frame, until that is suspended at loops all the same
 )
@@ -102,7 +104,7 @@ class Session:
         self.longest = longest
         self.measures = measures and not self.every_frame and fullgraph is None
         self.journal = Journal(fullgraph)
-        self._tracer = Tracer(
+        tracer = Tracer(
             compile_graph,
             self.journal,
             every_frame=self.every_frame,
@@ -113,10 +115,14 @@ class Session:
             ends_at_nests=nests is not None and fullgraph is None,
         )
         self.loops = None if nests is None else Loops(nests, self.journal, measures=self.measures)
-        self.unhurried = False
-        self._budget = Budget()
+        self._book = Bookkeeping(
+            self.journal,
+            self.loops,
+            every_frame=self.every_frame,
+            is_cut_short=longest is not None,
+        )
+        self._traces = PaidTraces(tracer, self._book, self.journal, measures=self.measures)
         self._caches: ByCode[Any] = ByCode()  # of the functions that plain Python calls
-        self._records: ByCode[CodeRecord] = ByCode()
         self._places = Places()
         self.cache: Any = None
         self.remade: Callable[[Any], Any] | None = None
@@ -131,15 +137,15 @@ class Session:
         code = cache.code
         replaced = _hook.replaced_builtin()
         if replaced is not None:
-            self.journal.note_break(_at_position(code, position, GraphBreak("builtins", replaced)))
+            self.journal.note_break(at_position(code, position, GraphBreak("builtins", replaced)))
             return None
         if code in DISABLED:
-            self._give_up(cache, position, "marked with ufuse.disable")
+            self._book.give_up(cache, position, "marked with ufuse.disable")
             return None
         refusal = why_not_code(code) or _own_names(function)
         if refusal is not None:
             self.refuse(code, refusal)
-            self._give_up(cache, position, refusal)
+            self._book.give_up(cache, position, refusal)
             return None
         if position == 0 and self.check_arguments is not None:
             self.check_arguments(function, state)
@@ -156,16 +162,16 @@ class Session:
         """As `capture`, where nothing forbids it: native code of the loop that comes, or a graph."""
         code = cache.code
         if self.loops is not None and record.needs_whole is None and not self.every_frame:
-            may_run = self._is_bounded and self.journal.fullgraph is None
+            may_run = self._traces.is_bounded and self.journal.fullgraph is None
             maker = self.loops.maker
             if whole.begin(maker, cache, function, state, record, may_run=may_run):
                 return ASK_SOON
-        if self._is_bounded and whole.is_recursion_awaited(cache, function, record):
-            return self._put_off(cache, position, record)
-        headers = self._headers(code, record)
+        if self._traces.is_bounded and whole.is_recursion_awaited(cache, function, record):
+            return self._traces.put_off(cache, position, record)
+        headers = self._book.headers(code, record)
         if self.loops is not None and goes_to_loop(code, position, state, headers):
-            self._give_up(cache, position, "a loop's header comes next")
-            self._no_stops(cache, {position}, record)
+            self._book.give_up(cache, position, "a loop's header comes next")
+            no_stops(cache, {position}, record)
             return None
         at_loop = self.loops is not None and begins_loop(code, position, state)
         at_end = at_loop and not has_turns(code, position, state)
@@ -180,10 +186,12 @@ class Session:
         if self.loops is not None and at_end and (pause := self.loops.at_end(position, record)):
             return pause
         if at_loop and cache.stops_later and not self.every_frame:
-            self._give_up(cache, position, "its calls are looked at for the sake of native loops")
-            self._no_stops(cache, {position}, record)
+            self._book.give_up(
+                cache, position, "its calls are looked at for the sake of native loops"
+            )
+            no_stops(cache, {position}, record)
             return None
-        if self.loops is not None and position != 0 and _is_held(code, position, record):
+        if self.loops is not None and position != 0 and is_held(code, position, record):
             return ASK_LATEST
         return self._captured_graph(cache, position, function, state, record, at_end=at_end)
 
@@ -197,17 +205,17 @@ class Session:
         record: CodeRecord,
     ) -> Any:
         """The entry for a loop at whose header a frame is, as `Loops.capture` says; what else changes with it."""
-        waits, known = self._is_bounded, record.begins.copy()
+        waits, known = self._traces.is_bounded, record.begins.copy()
         found = loops.capture(cache, position, function, state, record, waits=waits)
         for header in record.begins.keys() - known.keys():
-            _end_at_nest(cache, header, record)
-            _leave_behind(cache, header, record)
+            end_at_nest(cache, header, record)
+            leave_behind(cache, header, record)
             if not record.whole_tries and not self.every_frame and not record.waits_for_whole:
                 whole.put_off(cache, measures=self.measures)
         if found is None:
-            _unroll_again(cache, position, record)
+            unroll_again(cache, position, record)
         elif position in while_headers(cache.code) and record.visits[position].is_followed_now():
-            _trace_to_loops_again(cache)
+            trace_to_loops_again(cache)
         made = position if isinstance(found, _hook.Entry) else None
         waits = loops.wait(cache, record, made) and record.may_wait(cache.run_ns, made)
         cache.loops_wait = CALLS_THAT_WAIT * waits
@@ -216,9 +224,9 @@ class Session:
         if (type(found) is int and found >= RESTS) != (position in record.resting):
             record.resting ^= {position}
             cache.drop_resume(position)
-        self._pass_over_loops(cache, record)
+        self._book.pass_over_loops(cache, record)
         if made is not None and cache.entries(position):
-            self._learn_from(cache, position, cache.entries(position), state, record)
+            self._book.learn_from(cache, position, cache.entries(position), state, record)
         return found
 
     def _captured_graph(
@@ -233,15 +241,15 @@ class Session:
     ) -> Any:
         """The entry that a trace gives, if there is time for one; `at_end`: of a loop that has no turn left."""
         code = cache.code
-        seconds = self._seconds_for(cache, state)
-        if seconds is not None and (seconds <= 0 or self._is_unpaid(cache, position, state)):
-            return self._put_off(cache, position, record)
+        seconds = self._traces.seconds_for(cache, state)
+        if seconds is not None and (seconds <= 0 or self._traces.is_unpaid(cache, position, state)):
+            return self._traces.put_off(cache, position, record)
         entries = cache.entries(position)
         if entries:
-            changed = self._learn_from(cache, position, entries, state, record)
+            changed = self._book.learn_from(cache, position, entries, state, record)
             if len(cache.entries(position)) >= MOST_ENTRIES:
-                self._give_up(cache, position, "too many specialisations")
-                self._note_varying(code, position, changed)
+                self._book.give_up(cache, position, "too many specialisations")
+                self._book.note_varying(code, position, changed)
                 return None
         if position in record.put_off:
             record.put_off.discard(position)
@@ -250,26 +258,26 @@ class Session:
         traces = record.traces.get(position, 0) + 1
         record.traces[position] = traces
         if traces >= MOST_TRACES:
-            self._give_up(cache, position, "traced too often")
-            self._note_varying(code, position, "a function or class that is used here")
+            self._book.give_up(cache, position, "traced too often")
+            self._book.note_varying(code, position, "a function or class that is used here")
         at_once = self.journal.fullgraph is not None or self.unhurried
         forks = branches.Forks(self.record) if at_once else None
-        entry, passed, expired, unpaid = self._traced(
-            cache, position, function, state, seconds, self._first_truth, forks
+        entry, passed, expired, unpaid = self._traces.traced(
+            cache, position, function, state, seconds, self._book.first_truth, forks
         )
         if unpaid:
             record.unpaid[position] = unpaid
             record.traces[position] -= 1
-            return self._put_off(cache, position, record)
+            return self._traces.put_off(cache, position, record)
         if entry is not None and (failing := entry.first_failing(state)) is not None:
             self.journal.note_misfit(code, position, entry.data.guards[failing].text)
             entry = None
         if entry is None and expired and record.retry_later(position):
-            return self._put_off(cache, position, record)
+            return self._traces.put_off(cache, position, record)
         if entry is None and at_end and record.note_vain_end(position):
             return ASK_SOON  # what begins turns here is another matter
         if entry is None:
-            self._note_no_entry(cache, position, record, passed)
+            self._book.note_no_entry(cache, position, record, passed)
         elif self.longest is None:
             branches.ask_first(entry)
         if entry is not None and position == 0:
@@ -304,13 +312,13 @@ class Session:
             if jump not in record.usual:
                 branches.ask_later(entry, is_inlined=is_inlined)
             return None
-        seconds = self._seconds_for(cache, state)
+        seconds = self._traces.seconds_for(cache, state)
         if seconds is not None and seconds <= 0:
             branches.ask_later(entry)
             return None
         forks = branches.Forks(self.record) if is_mixed else None
-        longer, *_ = self._traced(
-            cache, position, function, state, seconds, self._usual_truth, forks
+        longer, *_ = self._traces.traced(
+            cache, position, function, state, seconds, self._book.usual_truth, forks
         )
         if longer is None or longer.first_failing(state) is not None:
             return None
@@ -331,60 +339,7 @@ class Session:
         for entry in cache.entries(0) if is_loop else ():
             cache.remove(0, entry)
         for one in {0, position} if is_loop else {position}:
-            self._give_up(cache, one, "a comprehension without native code is plain Python's")
-
-    def _seconds_for(self, cache: Any, state: tuple[Any, ...]) -> float | None:
-        """How long a trace may take; None: as long as it needs."""
-        if not self._is_bounded:
-            return None
-        return self._budget.seconds_left(cache.code, state, cache.run_ns / 1e9)
-
-    def _for_loops(self, cache: Any, state: tuple[Any, ...]) -> float:
-        return self._budget.for_loops(cache.code, state, cache.run_ns / 1e9)
-
-    def _is_unpaid(self, cache: Any, position: int, state: tuple[Any, ...]) -> bool:
-        """Whether a trace would unroll a loop for more time than calls have paid for."""
-        needed = self.record(cache.code).unpaid.get(position)
-        return needed is not None and self._for_loops(cache, state) < needed
-
-    def _traced(
-        self,
-        cache: Any,
-        position: int,
-        function: FunctionType,
-        state: tuple[Any, ...],
-        seconds: float | None,
-        usual_truth: UsualTruth,
-        forks: branches.Forks | None = None,
-    ) -> Attempt:
-        """What the tracer finds in a time, which is spent then; None: in any time."""
-        started, begun = time.perf_counter(), time.thread_time()
-        deadline = None if seconds is None else begun + max(seconds, budget.OF_A_TRACE)
-        may_cost = None if seconds is None else self._for_loops(cache, state)
-        found = self._tracer.trace(
-            cache,
-            position,
-            function,
-            state,
-            self.record(cache.code),
-            deadline,
-            usual_truth,
-            forks,
-            may_cost,
-        )
-        if seconds is not None:
-            self._budget.spend(time.thread_time() - begun, traces=1)
-        self.journal.stats.trace_seconds += time.perf_counter() - started
-        return found
-
-    def _usual_truth(self, code: CodeType, position: int, otherwise: bool | None) -> bool | None:
-        """What the condition of a jump nearly always is, where that has been seen."""
-        record = self._records.get(code)
-        return otherwise if record is None else record.usual.get(position, otherwise)
-
-    def _first_truth(self, code: CodeType, position: int, otherwise: bool | None) -> bool | None:
-        """What the condition of a jump is as long as nothing is raised, unless it has been seen to be otherwise."""
-        return None if self._usual_truth(code, position, otherwise) is None else otherwise
+            self._book.give_up(cache, one, "a comprehension without native code is plain Python's")
 
     def other_sides(self, cache: Any, position: int, entry: Any) -> None:
         """Give an entry up that takes sides of branches for granted that are often not taken."""
@@ -411,25 +366,8 @@ class Session:
         if record.before_whole is not None and not is_plain:
             record.why_not_whole = "what it uses may be code of the program's"
             return False
-        measures = self._is_bounded
+        measures = self._traces.is_bounded
         return whole.capture(self.loops.maker, cache, function, state, record, measures=measures)
-
-    @property
-    def _is_bounded(self) -> bool:
-        """Whether traces have to be paid for; where something is asked for, they do not."""
-        return self.measures and not self.unhurried
-
-    @staticmethod
-    def _put_off(cache: Any, position: int, record: CodeRecord) -> int:
-        """Have C ask later. Meanwhile the frame goes on to the next entry: no trace can begin before that either."""
-        if position not in record.put_off:
-            record.put_off.add(position)
-            cache.drop_resume(position)
-        cache.put_off = True
-        if whole.is_awaited(cache, record):
-            return ASK_SOON_AGAIN
-        record.waits += 1
-        return ASK_AGAIN << min(record.waits - 1, MOST_DOUBLED)
 
     def captured_for(self, function: FunctionType) -> int:
         """For how many calls of a function the frame was traced from its start."""
@@ -449,24 +387,23 @@ class Session:
         code = cache.code
         record = self.record(code)
         passed_over = record.passed_over(position)
-        headers = self._headers(code, record)
+        headers = self._book.headers(code, record)
         if self.measures and position != 0 and position not in record.given_up:
             for entry in cache.entries(position):  # plain Python runs in its place, to be timed
-                passed_over |= _without_entries(cache, entry.data.ran - headers)
+                passed_over |= without_entries(cache, entry.data.ran - headers)
             if position not in record.traces and position not in headers:
                 record.put_off.add(position)  # by a turn that is timed: nothing begins in that
         passed_over |= record.within_loops | ({position} & record.resting)
         if position in record.put_off:
             others = by_position(code).keys() - record.awaited - {position}
-            passed_over |= _without_entries(cache, others)
+            passed_over |= without_entries(cache, others)
         stops = stops_after(code, position, passed_over)
         record.stops[position] = stops
         made = resume.resume_code(
             code, position, stops, restore=_hook.restore, suspend=_hook.suspend
         )
         self.journal.note_resume_code(code, position, stops)
-        if self._is_bounded:
-            self._budget.spend(time.thread_time() - begun)
+        self._traces.spend(time.thread_time() - begun)
         return made
 
     @property
@@ -536,8 +473,16 @@ class Session:
     @property
     def specialisations(self) -> list[Specialisation]:
         """What was captured of code that lives, in that order."""
-        found = [kept for record in self._records.values() for kept in record.specialisations]
-        return sorted(found, key=attrgetter("number"))
+        return self._book.specialisations
+
+    @property
+    def unhurried(self) -> bool:
+        """Whether traces may take what they need, though calls are measured."""
+        return self._traces.unhurried
+
+    @unhurried.setter
+    def unhurried(self, value: bool) -> None:
+        self._traces.unhurried = value
 
     def eager_run(self, cache: Any, position: int, entry: Any) -> None:
         """Count a run in plain Python that a graph asked for; one that asks nearly always is given up."""
@@ -546,13 +491,13 @@ class Session:
             return
         why = getattr(getattr(entry.artefact, "refused", None), "reason", "")
         if why and cache.code is entry.data.code_reference():
-            self.journal.note_unfit(_at_position(cache.code, position, GraphBreak("unfit", why)))
+            self.journal.note_unfit(at_position(cache.code, position, GraphBreak("unfit", why)))
         record = self.record(cache.code)
         if position != 0 and record.note_declined(position, entry.data.ran):
             cache.drop_resume(position)
         refused = entry.declined
         if position == 0 and refused >= FEW_REFUSALS and 2 * refused > entry.hits:
-            self._stop_at_loops(cache, entry, record)
+            self._book.stop_at_loops(cache, entry, record)
         if entry.valid and refused >= MOST_REFUSALS and 2 * refused > entry.hits:
             entry.valid = False
             why = REFUSING
@@ -560,19 +505,10 @@ class Session:
                 why = COSTLY
                 record.given_back.add(position)
                 cache.give_back()
-            self._give_up(cache, position, why)
+            self._book.give_up(cache, position, why)
             if position != 0:
-                self._no_stops(cache, _without_entries(cache, entry.data.ran | {position}), record)
+                no_stops(cache, without_entries(cache, entry.data.ran | {position}), record)
             self.journal.note_given_up(cache.code, position, why)
-
-    def _stop_at_loops(self, cache: Any, entry: Any, record: CodeRecord) -> None:
-        """Where calls are nearly always left to plain Python at their start, look at their loops all the same."""
-        headers = self._headers(cache.code, record)
-        if cache.stops_later or not headers or why_not_resume(cache.code, 0) is not None:
-            return
-        cache.stops_later = True
-        cache.loops_wait = CALLS_THAT_WAIT  # which become native code only now
-        self._no_stops(cache, _without_entries(cache, entry.data.ran) - headers, record)
 
     def decided(
         self,
@@ -601,14 +537,14 @@ class Session:
         self.journal.note_decision(code, line, way, compiled, plain, is_cut=is_cut)
         if way == "plain":
             for position in positions:
-                self._give_up(cache, position, "turns of its loop are faster in plain Python")
+                self._book.give_up(cache, position, "turns of its loop are faster in plain Python")
                 for entry in cache.entries(position):
                     cache.remove(position, entry)
             record = self.record(code)
             around = {one for one in loop_around(code, positions) if not cache.entries(one)}
-            around -= self._headers(code, record)
+            around -= self._book.headers(code, record)
             record.given_back |= around.difference(record.skipped) | set(positions)
-            self._no_stops(cache, around | set(positions), record)
+            no_stops(cache, around | set(positions), record)
         return False
 
     device_mark = staticmethod(device_clock.mark)
@@ -625,7 +561,7 @@ class Session:
             record.given_up.pop(position, None)
             cache.reconsider(position)
             if position in written_slots(cache.code):
-                _end_at_nest(cache, position, record)
+                end_at_nest(cache, position, record)
         record.skipped -= given_back
         cache.drop_resume()
 
@@ -639,108 +575,7 @@ class Session:
 
     def record(self, code: CodeType) -> CodeRecord:
         """What is known of a code object."""
-        known = self._records.get(code)
-        if known is None:
-            known = self._records.first(code, CodeRecord())
-        return known
-
-    # Bookkeeping -----------------------------------------------------------------------------------------------
-
-    def _headers(self, code: CodeType, record: CodeRecord) -> AbstractSet[int]:
-        """The headers of loops that may still become nests."""
-        if self.loops is None:
-            return frozenset()
-        headers = written_slots(code).keys()
-        return {
-            one
-            for one in headers
-            if (visits := record.visits.get(one)) is None or visits.refused is None
-        }
-
-    def _pass_over_loops(self, cache: Any, record: CodeRecord) -> None:
-        """Do not stop frames within loops that are left to nests."""
-        passed_over = self.loops.passed_over(cache, record) if self.loops is not None else set()
-        if not passed_over >= record.within_loops:
-            cache.drop_resume()
-        elif passed_over != record.within_loops:
-            _drop_stops(cache, passed_over - record.within_loops, record)
-        record.within_loops = passed_over
-        awaited = self.loops.awaited(cache, record) if self.loops is not None else set()
-        if awaited != record.awaited:
-            record.awaited = awaited
-            for position in record.put_off.copy():  # other threads may put off more
-                cache.drop_resume(position)
-
-    def _give_up(self, cache: Any, position: int, why: str) -> None:
-        record = self.record(cache.code)
-        record.given_up[position] = why
-        cache.give_up(position)
-        if position in record.left_to_nests:
-            self._pass_over_loops(cache, record)
-        if self.every_frame and position != 0:
-            self._no_stops(cache, {position}, record)
-
-    def _note_varying(self, code: CodeType, position: int, what: str) -> None:
-        """Say why a position is given up: at nearly every call it would need another graph."""
-        self.journal.remember(_at_position(code, position, GraphBreak("varying", what)))
-
-    @staticmethod
-    def _no_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
-        """Let resume code pass over these positions from now on: what was made with stops there is made again."""
-        record.skipped |= positions
-        _drop_stops(cache, positions, record)
-
-    def _note_no_entry(
-        self, cache: Any, position: int, record: CodeRecord, passed: list[int]
-    ) -> None:
-        """Stop suspending here and where the failed trace passed: each suspension would cost a trace for nothing."""
-        if self.longest is not None:
-            failures = record.failures[position] = record.failures.get(position, 0) + 1
-            if failures >= MOST_FAILURES:
-                self._give_up(cache, position, "traced in vain too often")
-            return
-        why = why_not_resume(cache.code, 0) or "nothing could be traced"
-        self._give_up(cache, position, why)
-        if self.every_frame:
-            return
-        strange = record.given_up.keys() & record.iterators.keys()
-        hopeless = {one for one in strange if not cache.entries(one)}
-        headers = self._headers(cache.code, record) - hopeless
-        self._no_stops(cache, {position, *passed} - headers, record)
-        if len(record.skipped) > MOST_SKIPPED and not record.useful:
-            record.skipped.update(by_position(cache.code))
-            self._give_up(cache, 0, "too many places where no graph begins")
-            for entry in cache.entries(0):
-                cache.remove(0, entry)
-
-    def _learn_from(
-        self,
-        cache: Any,
-        position: int,
-        entries: list[Any],
-        state: tuple[Any, ...],
-        record: CodeRecord,
-    ) -> str:
-        """Learn from the guards that fail, and report that of the nearest entry: the one most of whose guards held.
-
-        What that one is about is returned.
-        """
-        self.journal.stats.retraces += 1
-        nearest: tuple[int, Specialisation] | None = None
-        for entry in entries:
-            failed = entry.first_failing(state)
-            if failed is None:
-                continue
-            kept: Specialisation = entry.data
-            if nearest is None or failed > nearest[0]:
-                nearest = failed, kept
-            if record.learn(kept.guards[failed]):
-                cache.remove(position, entry)
-        if nearest is None:
-            return ""
-        failed, kept = nearest
-        self.journal.note_retrace(cache.code, kept, failed, state)
-        return in_words(kept.guards[failed].source, cache.code, position) or "what is used here"
+        return self._book.record(code)
 
     def loop_records(self, caches: Iterable[Any]) -> Iterator[LoopRecord]:
         """The loops of the code of some caches of which something is known."""
@@ -768,79 +603,11 @@ class Session:
     def forget(self) -> None:
         """Drop everything captured."""
         self.journal.forget()
-        self._budget = Budget()
-        self._records.clear()
+        self._traces.forget()
+        self._book.forget()
         self._places = Places()
         for cache in self.caches:
             cache.clear()
-
-
-def _unroll_again(cache: Any, header: int, record: CodeRecord) -> None:
-    """A loop that was not unrolled because it might become a nest, and does not, is unrolled again at the next call."""
-    table = by_position(cache.code)
-    if not record.visits[header].is_unrolled:
-        record.visits[header].is_unrolled = True
-        record.kept_loops -= {
-            one for one in record.kept_loops if successors(table[one])[-1] == header
-        }
-        _trace_to_loops_again(cache)
-
-
-def _trace_to_loops_again(cache: Any) -> None:
-    """The next call is traced anew, if its first graph ends before a loop."""
-    for entry in cache.entries(0):
-        if entry.data.ends_with is not None and entry.data.ends_with.code == "loop":
-            cache.remove(0, entry)
-
-
-def _drop_stops(cache: Any, positions: set[int], record: CodeRecord) -> None:
-    """Have resume code that stops at these positions made again."""
-    for place, stops in record.stops.copy().items():  # other threads make resume code meanwhile
-        if not stops.isdisjoint(positions):
-            cache.drop_resume(place)
-
-
-def _is_held(code: CodeType, position: int, record: CodeRecord) -> bool:
-    """Whether a frame stands within a loop that is left to a nest."""
-    return any(
-        position in loop_positions(code, header)
-        for header in record.left_to_nests
-        if header != position
-    )
-
-
-def _leave_behind(cache: Any, header: int, record: CodeRecord) -> None:
-    """Have frames whose loop has run as native code go on behind the loop, where an entry may end them."""
-    if by_position(cache.code)[header].opname == "FOR_ITER":
-        position = behind_loop(cache.code, header)
-        if why_not_resume(cache.code, position) is None:
-            cache.leave_at(header, position)
-            record.ends.add(position)
-    record.ends |= record.exits.get(header, frozenset())
-    for end in record.ends:  # of a loop before this one, too: what lies between may be an entry now
-        if record.given_up.pop(end, None) is not None:
-            cache.reconsider(end)
-
-
-def _end_at_nest(cache: Any, header: int, record: CodeRecord) -> None:
-    """Graphs that end in a turn of a loop that has a nest now are traced again, to end before it."""
-    is_for = by_position(cache.code)[header].opname == "FOR_ITER"
-    behind = {behind_loop(cache.code, header)} if is_for else record.exits.get(header, frozenset())
-    for position in record.traces:
-        for entry in cache.entries(position):
-            ran, is_cut = entry.data.ran, entry.data.ends_with is not None
-            if is_cut and position != header and header in ran and not behind & ran:
-                cache.remove(position, entry)
-
-
-def _at_position(code: CodeType, position: int, graph_break: GraphBreak) -> Break:
-    """A break of a frame that was not traced at all."""
-    return graph_break.at(code.co_filename, first_line(code, position), code.co_qualname)
-
-
-def _without_entries(cache: Any, positions: Iterable[int]) -> set[int]:
-    """Those of some positions where no entry begins that may still run."""
-    return {one for one in positions if not any(entry.valid for entry in cache.entries(one))}
 
 
 def _own_names(function: FunctionType) -> str | None:

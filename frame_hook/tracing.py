@@ -7,6 +7,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, Protocol
@@ -107,6 +108,87 @@ class Ended(NamedTuple):
     branch: Branch | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be traced: a frame from a position, which reading ends at a moment of `time.thread_time`.
+
+    `usual_truth`, `may_cost`: see `Interpreter`. `forks`: of which branches both sides may be in the graph; None: of
+    none.
+    """
+
+    cache: Any
+    position: int
+    function: FunctionType
+    state: tuple[Any, ...]
+    record: CodeRecord
+    deadline: float | None = None
+    usual_truth: UsualTruth = lambda _, __, otherwise: otherwise
+    forks: Forks | None = None
+    may_cost: float | None = None
+
+    def is_late(self) -> bool:
+        """Whether reading is to have ended."""
+        return self.deadline is not None and time.thread_time() > self.deadline
+
+
+class Tries:
+    """How far the tries of one trace came: each ends earlier than the one before broke."""
+
+    __slots__ = (
+        "branch", "expired", "found", "handled", "is_refused", "passed", "started", "stop_at", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self.started = time.perf_counter()
+        self.handled = sys.exception()  # by the user's program, now
+        self.expired = False
+        self.passed: list[int] = []
+        self.stop_at: int | None = None  # root instructions of the next try
+        self.found: Break | None = None
+        self.branch: Branch | None = None  # that ended the try before, in a function that is called
+        self.is_refused = False  # both sides of a branch, which the next try does without
+
+    @property
+    def deadline(self) -> float | None:
+        """When the next try is to end; one that follows an expired try ends where that did."""
+        return None if self.expired else self.wanted.deadline
+
+    def failed(self, unpaid: float = 0.0) -> Attempt:
+        """The attempt that gives no entry."""
+        return Attempt(None, self.passed, self.expired, unpaid)
+
+    def note_broken(
+        self,
+        broken: GraphBreak | CannotFork | NotRebuilt | RecursionError,
+        interpreter: Interpreter,
+        visited: Visited,
+    ) -> int:
+        """Learn from what broke a try where the next one ends; the root instructions before the one that broke."""
+        if isinstance(broken, CannotFork):
+            assert self.wanted.forks is not None
+            self.found, self.is_refused = self.wanted.forks.refuse(interpreter, broken), True
+            return 0
+        self.branch = None
+        if isinstance(broken, GraphBreak):
+            self.expired = self.expired or broken.code == "slow"
+            count = visited.where_it_broke()
+            self.found = located(interpreter, broken)
+            self.branch = _branch(interpreter, broken)
+        elif isinstance(broken, NotRebuilt):
+            count = interpreter.root_count - 1
+            if broken.count is not None and broken.count <= count:
+                count = broken.count
+            interpreter.call_stack[0].position = interpreter.positions[count]
+            self.found = located(interpreter, GraphBreak("opcode", broken.what))
+        else:
+            what = interpreter.call_stack[-1].code.co_qualname
+            self.found = located(interpreter, GraphBreak("recursion", what))
+            count = len(visited.positions) - 1
+        self.stop_at = visited.last_resumable(self.wanted.cache.code, count)
+        return count
+
+
 class Tracer:
     """Traces frames with the settings of one session.
 
@@ -135,118 +217,81 @@ class Tracer:
         self._static_sizes = static_sizes
         self._longest = longest
 
-    def trace(
-        self,
-        cache: Any,
-        position: int,
-        function: FunctionType,
-        state: tuple[Any, ...],
-        record: CodeRecord,
-        deadline: float | None = None,
-        usual_truth: UsualTruth = lambda _, __, otherwise: otherwise,
-        forks: Forks | None = None,
-        may_cost: float | None = None,
-    ) -> Attempt:
-        """The entry for a frame from a position, which reading ends at a moment of `time.thread_time`.
+    def trace(self, wanted: Wanted) -> Attempt:
+        """The entry for a frame from a position, in as many tries as it takes."""
+        tries, count = Tries(wanted), 0
+        while count < MOST_TRIES:
+            attempt = self._try(tries)
+            if attempt is not None:
+                return attempt
+            count += not tries.is_refused  # no branch is tried twice
+        LOG_ERRORS.debug("%s is broken too often to be traced", wanted.cache.code.co_qualname)
+        return tries.failed()
 
-        `usual_truth`, `may_cost`: see `Interpreter`. `forks`: of which branches both sides may be in the graph; None:
-        of none.
-        """
-        expired = False
-        started = time.perf_counter()
-        passed: list[int] = []
-        stop_at: int | None = None
-        found: Break | None = None
-        branch: Branch | None = None  # that ended the try before, in a function that is called
-        handled = sys.exception()  # by the user's program, now
-        tries = 0
-        while tries < MOST_TRIES:
-            tries += 1
-            interpreter, frame = self._begin(
-                cache,
-                position,
-                function,
-                state,
-                record,
-                stop_at,
-                None if expired else deadline,
-                usual_truth,
-                forks,
-                may_cost,
+    def _try(self, tries: Tries) -> Attempt | None:
+        """One try; None: another may do."""
+        wanted = tries.wanted
+        interpreter, frame = self._begin(wanted, tries.stop_at, tries.deadline)
+        visited = Visited(interpreter)
+        tries.is_refused = False
+        try:
+            returned = interpreter.run_root(frame)
+            return self._ran(tries, interpreter, visited, returned)
+        except LoopUnpaid as loop:
+            return tries.failed(loop.seconds)
+        except LoopTooLong as loop:
+            tries.expired = tries.expired or wanted.is_late()
+            wanted.record.kept_loops.add(loop.position)
+            return None
+        except (GraphBreak, CannotFork, NotRebuilt, RecursionError) as broken:
+            count = tries.note_broken(broken, interpreter, visited)
+            forget_frames(broken, tries.handled)
+        finally:
+            empty_cells(interpreter)
+            self._journal.stats.instructions += interpreter.total
+            wanted.record.arrives.update(
+                (header, kinds_of(symbols)) for header, symbols in interpreter.arrived.items()
             )
-            visited = Visited(interpreter)
-            is_refused = False  # both sides of a branch, which the next try does without
-            count = 0  # of root instructions before the one that breaks
-            try:
-                returned = interpreter.run_root(frame)
-                ended = self._ended(cache.code, interpreter, visited, returned is not None)
-                if ended is not None:
-                    found, branch = ended.found, ended.branch or branch
-                elif (
-                    returned is None and interpreter.root_count != stop_at and deadline is not None
-                ):
-                    expired = True
-                    found = located(interpreter, GraphBreak("slow", cache.code.co_qualname))
-                    self._journal.note_break(found)
-                generators.refuse_guarded(interpreter)
-                error_states.refuse_entered(interpreter)
-                if returned is None and record.shows_locals is None:
-                    record.shows_locals = shows_its_locals(function)
-                ends_with = None if returned is not None else Ended(found, branch)
-                entry = self._finish(
-                    cache, position, interpreter, returned, ends_with, started, record
-                )
-                return Attempt(entry, passed or visited.positions, expired)
-            except CannotFork as refusal:
-                assert forks is not None
-                found, is_refused = forks.refuse(interpreter, refusal), True
-                forget_frames(refusal, handled)
-            except GraphBreak as graph_break:
-                expired = expired or graph_break.code == "slow"
-                count = visited.where_it_broke()
-                found = located(interpreter, graph_break)
-                forget_frames(graph_break, handled)
-                branch = _branch(interpreter, graph_break)
-                stop_at = visited.last_resumable(cache.code, count)
-            except NotRebuilt as needed:
-                count = interpreter.root_count - 1
-                if needed.count is not None and needed.count <= count:
-                    count = needed.count
-                interpreter.call_stack[0].position = interpreter.positions[count]
-                found = located(interpreter, GraphBreak("opcode", needed.what))
-                forget_frames(needed, handled)
-                branch = None
-                stop_at = visited.last_resumable(cache.code, count)
-            except RecursionError as error:
-                found = located(
-                    interpreter,
-                    GraphBreak("recursion", interpreter.call_stack[-1].code.co_qualname),
-                )
-                forget_frames(error, handled)
-                branch, count = None, len(visited.positions) - 1
-                stop_at = visited.last_resumable(cache.code, count)
-            except LoopUnpaid as loop:
-                return Attempt(None, passed, expired, loop.seconds)
-            except LoopTooLong as loop:
-                expired = expired or (deadline is not None and time.thread_time() > deadline)
-                record.kept_loops.add(loop.position)
-                continue
-            finally:
-                empty_cells(interpreter)
-                self._journal.stats.instructions += interpreter.total
-                record.arrives.update(
-                    (header, kinds_of(symbols)) for header, symbols in interpreter.arrived.items()
-                )
-            self._journal.note_break(found)
-            if is_refused:
-                tries -= 1  # no branch is tried twice
-                continue
-            passed = visited.positions[: count + 1]
-            # an entry that resumes at its own position would run for ever
-            if not stop_at or self._would_be_dropped(interpreter, position):
-                return Attempt(None, passed, expired)
-        LOG_ERRORS.debug("%s is broken too often to be traced", cache.code.co_qualname)
-        return Attempt(None, passed, expired)
+        assert tries.found is not None
+        self._journal.note_break(tries.found)
+        if tries.is_refused:
+            return None
+        tries.passed = visited.positions[: count + 1]
+        # an entry that resumes at its own position would run for ever
+        if not tries.stop_at or self._would_be_dropped(interpreter, wanted.position):
+            return tries.failed()
+        return None
+
+    def _ran(
+        self,
+        tries: Tries,
+        interpreter: Interpreter,
+        visited: Visited,
+        returned: Returned | None,
+    ) -> Attempt:
+        """What a try comes to that nothing broke."""
+        wanted, code = tries.wanted, tries.wanted.cache.code
+        ended = self._ended(code, interpreter, visited, returned is not None)
+        if ended is not None:
+            tries.found, tries.branch = ended.found, ended.branch or tries.branch
+        elif (
+            returned is None
+            and interpreter.root_count != tries.stop_at
+            and wanted.deadline is not None
+        ):
+            tries.expired = True
+            tries.found = located(interpreter, GraphBreak("slow", code.co_qualname))
+            self._journal.note_break(tries.found)
+        generators.refuse_guarded(interpreter)
+        error_states.refuse_entered(interpreter)
+        if returned is None and wanted.record.shows_locals is None:
+            wanted.record.shows_locals = shows_its_locals(wanted.function)
+        ends_with = None if returned is not None else Ended(tries.found, tries.branch)
+        entry = self._finish(
+            wanted.cache, wanted.position, interpreter, returned, ends_with, tries.started,
+            wanted.record,
+        )  # fmt: skip
+        return Attempt(entry, tries.passed or visited.positions, tries.expired)
 
     def _would_be_dropped(self, interpreter: Interpreter, position: int) -> bool:
         """Whether no entry would be kept that ends before the break: it would compute nothing in a suspended frame."""
@@ -273,18 +318,10 @@ class Tracer:
         return ended
 
     def _begin(
-        self,
-        cache: Any,
-        position: int,
-        function: FunctionType,
-        state: tuple[Any, ...],
-        record: CodeRecord,
-        stop_at: int | None,
-        deadline: float | None,
-        usual_truth: UsualTruth,
-        forks: Forks | None,
-        may_cost: float | None,
+        self, wanted: Wanted, stop_at: int | None, deadline: float | None
     ) -> tuple[Interpreter, Frame]:
+        cache, position, function = wanted.cache, wanted.position, wanted.function
+        state, record, forks = wanted.state, wanted.record, wanted.forks
         code = cache.code
         names = slot_names(code)
         depth = len(state) - len(names)
@@ -303,14 +340,14 @@ class Tracer:
             watched=watched(trace, state),
             may_end=self._end(code, position, deadline),
             deadline=deadline,
-            may_cost=may_cost,
+            may_cost=wanted.may_cost,
             left_headers=headers if self._leaves_loops else headers & while_headers(code),
             open_headers=headers,
             leaves_loop=partial(self._leaves, code, position, function, trace, record),
             nests=nests_that_take(cache, position, record) if self._ends_at_nests else {},
             headers=headers_outside(code, position) if self._ends_at_nests else (),
             may_go_on=partial(goes_on, code, position),
-            usual_truth=usual_truth,
+            usual_truth=wanted.usual_truth,
             may_fork=forks.may if forks is not None else lambda _, __: False,
             function=weakref.ref(function),
         )

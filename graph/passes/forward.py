@@ -99,7 +99,7 @@ class Uses:
 
 
 def _may_be_a_view(root: Node) -> bool:
-    """Whether an array on a device is one number of all elements, which CUB makes in another array than is asked for."""
+    """Whether a device's array is one number of all elements, which CUB makes in another array than is asked for."""
     made, reduced = root.type, root.inputs[0].type if root.op.kind is Kind.REDUCE else None
     if not isinstance(made, ArrayType) or not made.device or not isinstance(reduced, ArrayType):
         return False

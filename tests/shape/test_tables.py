@@ -10,6 +10,7 @@ import inspect
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -242,7 +243,7 @@ TOLD: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 def without_time(trace: Callable[..., Attempt]) -> Callable[..., Attempt]:
     """A tracer's method that may not take any time."""
-    return lambda *arguments: trace(*arguments[:6], 0.0)
+    return lambda tracer, wanted: trace(tracer, replace(wanted, deadline=0.0))
 
 
 @pytest.mark.parametrize("code", sorted(REASONS))

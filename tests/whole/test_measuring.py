@@ -18,7 +18,7 @@ import pytest
 import ufuse
 from tests.support.unlimited import lift_limits
 from ufuse import decorator, sharing
-from ufuse.frame_hook import _hook, budget
+from ufuse.frame_hook import _hook, budget, paid_traces
 from ufuse.frame_hook import session as sessions
 from ufuse.frame_hook.budget import Account, Allowance
 from ufuse.frame_hook.entries import learned
@@ -154,7 +154,7 @@ def until_traced(compiled, arguments) -> int:
         compiled(*arguments)
         if compiled.stats.traces:
             return count
-        time.sleep(sessions.ASK_AGAIN / 1e9)
+        time.sleep(paid_traces.ASK_AGAIN / 1e9)
     raise AssertionError("never traced")
 
 
@@ -193,7 +193,7 @@ def test_nothing_is_decided_while_a_trace_is_put_off(monkeypatch: pytest.MonkeyP
         return ((x * 2 + 1) * x - 3) / (x + 1)
 
     monkeypatch.setattr(budget, "PART_OF_CALLS", 0.0)
-    monkeypatch.setattr(sessions, "ASK_AGAIN", 1)
+    monkeypatch.setattr(paid_traces, "ASK_AGAIN", 1)
     compiled = ufuse.compile(fused)
     x = np.arange(10.0)
     for _ in range(100):
@@ -223,13 +223,13 @@ def test_a_long_call_shortens_a_wait_by_what_it_takes(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(sessions.Session, "capture", counted)
     monkeypatch.setattr(budget, "PART_OF_CALLS", 0.0)
-    monkeypatch.setattr(sessions, "ASK_AGAIN", 60_000_000_000)
+    monkeypatch.setattr(paid_traces, "ASK_AGAIN", 60_000_000_000)
     x = np.arange(10.0)
     compiled = ufuse.compile(fused)
     for _ in range(6):
         assert compiled(x, 0.002).tobytes() == fused(x, 0.0).tobytes()
     assert len(asked) == 1
-    monkeypatch.setattr(sessions, "ASK_AGAIN", 400_000_000)
+    monkeypatch.setattr(paid_traces, "ASK_AGAIN", 400_000_000)
     fused.__code__ = fused.__code__.replace(co_name="another")
     compiled = ufuse.compile(fused)
     for _ in range(3):
@@ -259,7 +259,7 @@ def test_calls_pay_for_another_trace_of_what_is_compiled(monkeypatch: pytest.Mon
     compiled(integers)
     assert cache.run_ns > before
     monkeypatch.setattr(budget, "PART_OF_CALLS", 1e9)
-    time.sleep(sessions.ASK_AGAIN / 1e9)
+    time.sleep(paid_traces.ASK_AGAIN / 1e9)
     compiled(integers)
     assert compiled.stats.traces == 2
 
@@ -365,7 +365,7 @@ def test_a_long_loop_is_unrolled_once_calls_have_paid_for_it(
 ) -> None:
     """Not at the first calls, which take plain Python a hundredth of what that takes; a short loop is at once."""
     monkeypatch.setattr(budget, "OF_SESSION", Allowance(0.02, 0.0))
-    monkeypatch.setattr(sessions, "ASK_AGAIN", 1)
+    monkeypatch.setattr(paid_traces, "ASK_AGAIN", 1)
     compiled, few = ufuse.compile(by_row), ufuse.compile(by_row, dynamic=True)
     few(np.ones((6, 3)))
     few(np.ones((6, 3)))

@@ -16,6 +16,7 @@ from tests.support.hooking import entry
 from tests.support.pieces import failures_heard, should_trace
 from ufuse.backends import protocol
 from ufuse.compiled import CompiledFunction
+from ufuse.frame_hook.bookkeeping import no_stops
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.session import Session
 
@@ -86,7 +87,7 @@ def test_stops_may_be_added_while_others_are_dropped() -> None:
             dropped.append(place)
             record.stops[place + 100] = frozenset({8})
 
-    Session._no_stops(Cache(), {6, 8}, record)
+    no_stops(Cache(), {6, 8}, record)
     assert dropped == [2, 4]
 
 

@@ -70,9 +70,7 @@ def test_written_totals(host: Host, name: str, statement: str) -> None:
         compiled = ufuse.compile(function)
         for layout in ("one axis", "rows", "columns", "gaps", "one column turned"):
             x = LAYOUTS[layout](host.cupy)
-            check_same(
-                function, compiled, lambda x=x: (x,), calls=2, modes=MODES[:1], copies=False
-            )
+            check_same(function, compiled, lambda x=x: (x,), calls=2, modes=MODES[:1], copies=False)
         assert compiled.stats.traces
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ufuse
-from ufuse.frame_hook import _hook, tracing
-from ufuse.frame_hook import session as sessions
+from ufuse.frame_hook import _hook, paid_traces, tracing
 from ufuse.frame_hook.session import Session
-from ufuse.frame_hook.tracing import Attempt, Tracer
+from ufuse.frame_hook.tracing import Attempt, Tracer, Wanted
 
 X = np.arange(6.0)
 
@@ -20,8 +20,8 @@ X = np.arange(6.0)
 def within(deadline: float) -> Callable[..., Attempt]:
     trace = Tracer.trace
 
-    def method(*arguments: Any) -> Attempt:
-        return trace(*arguments[:6], deadline)
+    def method(tracer: Tracer, wanted: Wanted) -> Attempt:
+        return trace(tracer, replace(wanted, deadline=deadline))
 
     return method
 
@@ -81,7 +81,7 @@ def test_a_frame_is_not_stopped_where_no_trace_may_begin() -> None:
     record = session.record(turned.__code__)
     session.resume_code(cache, 0)
     assert record.stops[0]
-    assert session._put_off(cache, 0, record) > 0
+    assert session._traces.put_off(cache, 0, record) > 0
     session.resume_code(cache, 0)
     assert not record.stops[0]
 
@@ -91,12 +91,16 @@ def test_what_is_put_off_again_waits_longer() -> None:
     session = Session(lambda _: lambda *_: None, measures=True)
     cache = _hook.CodeCache(turned.__code__, session)
     record = session.record(turned.__code__)
-    waits = [session._put_off(cache, 0, record) for _ in range(10)]
-    assert waits[:3] == [sessions.ASK_AGAIN, 2 * sessions.ASK_AGAIN, 4 * sessions.ASK_AGAIN]
+    waits = [session._traces.put_off(cache, 0, record) for _ in range(10)]
+    assert waits[:3] == [
+        paid_traces.ASK_AGAIN,
+        2 * paid_traces.ASK_AGAIN,
+        4 * paid_traces.ASK_AGAIN,
+    ]
     assert waits[-1] == waits[-2] < 2e9
     session.unhurried = True
     session.capture(cache, 0, turned, (X, 1, *[_hook.NULL] * (turned.__code__.co_nlocals - 2)))
-    assert session._put_off(cache, 0, record) == sessions.ASK_AGAIN
+    assert session._traces.put_off(cache, 0, record) == paid_traces.ASK_AGAIN
 
 
 def fibonacci(n: int) -> int:

@@ -475,7 +475,7 @@ def test_where_a_trace_is_put_off_frames_still_stop_at_a_loop_that_is_not_timed_
     for timed, stops in ((1, True), (9, False)):
         record.visits[outermost] = Visits(begun=1, timed=timed)
         record.put_off.add(inside)
-        session._pass_over_loops(cache, record)
+        session._book.pass_over_loops(cache, record)
         session.resume_code(cache, inside)
         assert (outermost in record.stops[inside]) is stops
 
