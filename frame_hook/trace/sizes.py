@@ -15,6 +15,7 @@ from ufuse.graph.size import Size
 LARGEST_INT = 2**62
 MADE = ("made",)  # the leaf of a length that values decide: no guard can read it
 MOST_ASSUMED = 4
+LETTERS = "nmklpqrst"  # for lengths of axes, besides those that the program has for variables
 
 
 def _refuse(name: str, operator: str, other: Size) -> None:
@@ -24,10 +25,16 @@ def _refuse(name: str, operator: str, other: Size) -> None:
 class Sizes:
     """What one trace knows of sizes; a relation that does not always hold is decided by the values now, and guarded."""
 
-    def __init__(self, guards: GuardProgram, varying: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        guards: GuardProgram,
+        varying: frozenset[str] = frozenset(),
+        variables: tuple[str, ...] = (),
+    ) -> None:
         self.leaves: dict[str, tuple[Any, ...]] = {}  # symbol -> how the guard program reads it
         self.known: dict[str, Size] = {}  # symbol -> what it was found, and guarded, to equal
         self._guards = guards
+        self._letters = [one for one in LETTERS if one not in variables] or [*LETTERS]
         self._varying = varying  # expressions, as `described`, that are fixed for no trace any more
         self._texts: dict[str, str] = {}  # symbol -> what the program calls it
         self._alone: set[str] = set()  # lengths that are equal to others only by chance
@@ -67,7 +74,8 @@ class Sizes:
                     "RELATION", program, says="RELATION equal", fields=fields, source=text
                 )
                 return size.symbol(name)
-        expression = self.new_symbol("nmklpqrst"[len(self._examples) % 9], length, leaf, least=2)
+        letter = self._letters[len(self._examples) % len(self._letters)]
+        expression = self.new_symbol(letter, length, leaf, least=2)
         self._texts[str(expression)] = text
         if alone:
             self._alone.add(str(expression))

@@ -61,7 +61,7 @@ class Trace:
     ) -> None:
         self.guards = GuardProgram(len(state))
         self.changes = Changes(self.guards, varying.values)
-        self.sizes = Sizes(self.guards, varying.values)
+        self.sizes = Sizes(self.guards, varying.values, slot_names)
         self.graph = Draft(self.sizes)
         self.sizes.assure = partial(_assure, weakref.ref(self.graph))
         self.number_examples: dict[Node, Any] = {}  # what each number is in this call

@@ -803,6 +803,17 @@ def listed(x: Any) -> Any:
     return [[value * value for value in row] for row in x]
 
 
+def neighbours(board: Any) -> Any:
+    return sum(np.roll(board, turn, (0, 1)) for turn in ((0, 1), (1, 0), (1, 1)))
+
+
+def test_whole_calls_are_not_missed() -> None:
+    """Where all is one graph and the function has no loop, nobody asks for native code."""
+    report = ufuse.explain(neighbours, np.ones((30, 40)))
+    assert str(report).startswith("neighbours() runs as one graph, from start to end.\n")
+    assert "native code" not in str(report)
+
+
 def test_whole_calls_are_told() -> None:
     """A function that has native code for whole calls alone is timed so; or the report says why it has none."""
     pytest.importorskip("llvmlite")

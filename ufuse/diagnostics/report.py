@@ -14,6 +14,7 @@ from typing import Any
 from ufuse.diagnostics import wording
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.wording import count
+from ufuse.frame_hook.budget import has_loop
 from ufuse.frame_hook.code.places import in_words, short_file, source_line
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.entries.journal import Decision, duration
@@ -23,6 +24,7 @@ from ufuse.frame_hook.trace.reasons import REASONS, Break
 from ufuse.graph.records import record
 from ufuse.graph.text.nest_drawing import nest_to_svg
 
+ONE_GRAPH = "one graph, from start to end"
 NO_NEED = "no need to change it"  # how hints begin where nothing is to do
 LONG = 1e-3  # seconds of a call that are worth a word
 NEARLY = 1.1  # times as fast: less is not worth a word
@@ -217,7 +219,7 @@ def _how(report: Report) -> str:
         parts += [(left, "loop")] if left else []
         how += f", and plain Python at {' and '.join(count(*part) for part in parts)}"
     elif graphs == 1:
-        how = "one graph, from start to end"
+        how = ONE_GRAPH
     return how
 
 
@@ -254,9 +256,16 @@ def loop_lines(report: Report, loops: Iterable[LoopRecord]) -> list[str]:
 
 
 def _whole(report: Report) -> list[str]:
-    if not report.why_not_whole:
+    needs_none = _how(report) == ONE_GRAPH and not any(map(_has_turns, report.codes))
+    if not report.why_not_whole or needs_none:
         return []
     return ["", "Whole calls: no native code", f"  because {report.why_not_whole}"]
+
+
+def _has_turns(code: CodeType) -> bool:
+    """Whether code has loops of its own, or comprehensions, which up to Python 3.11 are code apart."""
+    nested = [one.co_name for one in code.co_consts if isinstance(one, CodeType)]
+    return has_loop(code) or any(name.endswith("comp>") for name in nested)
 
 
 def losses(report: Report) -> list[str]:

@@ -319,7 +319,7 @@ TOLD: dict[str, tuple[str, Any, list[Any]]] = {
     "NO_FINALIZER": ("something runs now when replaced dies",
               replace_global, [(X, 1.0), after(set_global, "replaced", Finalized())]),
     "NO_FINALIZER_ATTR": ("something runs now when ball.size dies", set_on_object, [(X, Ball()), (X, Ball(Finalized()))]),
-    "RELATION": ("n2 <= n no longer holds", lambda x, n: x[:n] + 1, [(X, 3), (X, 4), (X, 9)]),
+    "RELATION": ("n <= m no longer holds", lambda x, n: x[:n] + 1, [(X, 3), (X, 4), (X, 9)]),
     "RELATION equal": ("y.shape[0] no longer equals n", lambda x, y: (x + 1, y + 1), [(X, X.copy()), (X, X[:3])]),
     "RELATION large": ("n*n is very large now", lambda x, n: x * (n * n), [(X, 3), (X, 4), (X, 2**40)]),
     "RELATION several": ("x.shape[0] is now 0 or 1", add_one, [(X,), (X[:1],)]),
