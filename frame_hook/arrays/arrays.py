@@ -14,6 +14,7 @@ from ufuse.frame_hook.trace.draft import OneArray, computation
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT
 from ufuse.frame_hook.trace.symbols import (
+    AnyArray,
     Array,
     ArrayMethod,
     Constant,
@@ -464,7 +465,7 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
         case "nbytes":
             return integer(trace, size.multiply(total(kind.shape), kind.dtype.itemsize))
         case "strides":
-            return _strides(trace, array)
+            return strides(trace, array)
         case "T":
             return transpose(trace, array, tuple(reversed(range(kind.ndim))))
         case "real" if kind.dtype.kind != "c":
@@ -481,7 +482,7 @@ def array_attribute(trace: Trace, array: Array, name: str) -> Symbol:
     raise GraphBreak("attribute", f"{name} of an array")
 
 
-def _strides(trace: Trace, array: Array) -> Symbol:
+def strides(trace: Trace, array: AnyArray) -> Symbol:
     """`array.strides`, of what lies in memory that is filled; those of axes of length 1 may be anything."""
     steps, shape = flags.strides_of(array), array.type.shape
     if steps is None or not all(n != 1 and trace.sizes.decide("ge", n, 2) for n in shape):

@@ -191,6 +191,15 @@ def _array(
     return made
 
 
+@function("_manipulation.basic._can_memcpy")
+def _can_memcpy(interpreter: Interpreter, /, dst: Symbol, src: Symbol) -> Symbol:
+    """Never: `cupy.copyto` then copies element by element, which gives the same."""
+    target, source = (array_argument(interpreter, one, "copyto") for one in (dst, src))
+    if target.buffer is source.buffer:
+        raise GraphBreak("numpy-call", "cupy.copyto of an array into itself")
+    return Constant(False)
+
+
 @function("get_array_module")
 def _get_array_module(interpreter: Interpreter, /, *args: Symbol) -> Symbol:
     """CuPy where an argument is one of its arrays, else NumPy."""

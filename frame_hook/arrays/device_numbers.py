@@ -159,6 +159,17 @@ def _get_device(interpreter: Interpreter, /) -> Symbol:
     return Constant(current(interpreter.trace))
 
 
+@function("cuda.runtime.setDevice")
+def _set_device(interpreter: Interpreter, /, device: Symbol) -> Symbol:
+    """To set the current device changes nothing."""
+    trace = interpreter.trace
+    if trace.graph.in_side or arrays.plain(trace, device) != current(trace):
+        raise GraphBreak(
+            "call", "cupy.cuda.runtime.setDevice of another device than the current one"
+        )
+    return Constant(None)
+
+
 @function("cuda.Device.synchronize")
 def _synchronize(interpreter: Interpreter, /, device: Symbol) -> Symbol:
     """Wait for all that a device has to do, once, as in eager CuPy."""

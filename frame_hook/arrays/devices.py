@@ -394,6 +394,10 @@ def attribute(trace: Trace, array: DeviceArray, name: str) -> Symbol:
             return array  # itself; `transpose()` is a view
         case "real" | "imag":
             return _part(trace, array, name)
+        case "strides":
+            return arrays.strides(trace, array)
+        case "flags":
+            return ArrayMethod(array, name)
         case "T":
             axes = tuple(reversed(range(kind.ndim)))
             return trace.graph.view(array, ops.TRANSPOSE, {"axes": axes})

@@ -10,7 +10,7 @@ import numpy as np
 from ufuse.frame_hook.objects import classes
 from ufuse.frame_hook.trace.inputs import WRITE_FLAGS, WRITEABLE
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import AnyArray, Array, Constant, Symbol, is_read_only
+from ufuse.frame_hook.trace.symbols import AnyArray, Constant, DeviceArray, Symbol, is_read_only
 from ufuse.frame_hook.trace.trace import Trace
 from ufuse.graph.size import Size, add, multiply
 from ufuse.graph.types import ArrayType, Span, c_order
@@ -99,23 +99,23 @@ def _filling(shape: Sequence[Size], order: Sequence[int]) -> list[Size]:
     return strides
 
 
-def _c_contiguous(trace: Trace, array: Array) -> bool:
+def _c_contiguous(trace: Trace, array: AnyArray) -> bool:
     return lies_so(trace, array, "C", "flags")
 
 
-def _f_contiguous(trace: Trace, array: Array) -> bool:
+def _f_contiguous(trace: Trace, array: AnyArray) -> bool:
     return lies_so(trace, array, "F", "flags")
 
 
-def _only_f(trace: Trace, array: Array) -> bool:
+def _only_f(trace: Trace, array: AnyArray) -> bool:
     return _f_contiguous(trace, array) and not _c_contiguous(trace, array)
 
 
-def _c_or_f(trace: Trace, array: Array) -> bool:
+def _c_or_f(trace: Trace, array: AnyArray) -> bool:
     return _c_contiguous(trace, array) or _f_contiguous(trace, array)
 
 
-def _writeable(trace: Trace, array: Array) -> bool:
+def _writeable(trace: Trace, array: AnyArray) -> bool:
     """Whether an array may be written: a view is what it is a view of."""
     buffer = array.buffer
     if any(dict(attributes).get("warns") for _, attributes in array.path):
@@ -132,17 +132,17 @@ def _writeable(trace: Trace, array: Array) -> bool:
     return True
 
 
-def _owndata(_: Trace, array: Array) -> bool:
+def _owndata(_: Trace, array: AnyArray) -> bool:
     if not array.path:
         raise GraphBreak("attribute", "flags.owndata of an array")
     return False
 
 
-def _aligned(_: Trace, __: Array) -> bool:
+def _aligned(_: Trace, __: AnyArray) -> bool:
     return True  # no other arrays are captured
 
 
-FLAGS: dict[str, Callable[[Trace, Array], bool]] = {
+FLAGS: dict[str, Callable[[Trace, AnyArray], bool]] = {
     "c_contiguous": _c_contiguous, "contiguous": _c_contiguous, "f_contiguous": _f_contiguous,
     "fortran": _f_contiguous, "fnc": _only_f, "forc": _c_or_f, "writeable": _writeable, "behaved": _writeable,
     "aligned": _aligned, "owndata": _owndata,
@@ -153,21 +153,26 @@ KEYS = {
     **{name.upper(): name for name in FLAGS}, "C": "c_contiguous", "F": "f_contiguous", "W": "writeable",
     "A": "aligned", "B": "behaved", "O": "owndata",
 }  # fmt: skip
+OF_DEVICES = "c_contiguous", "f_contiguous", "fnc", "forc", "owndata"
+KEYS_OF_DEVICES = {name.upper(): name for name in OF_DEVICES if name not in ("fnc", "forc")}
 
 
-def flag(trace: Trace, array: Array, name: str) -> Symbol:
+def flag(trace: Trace, array: AnyArray, name: str) -> Symbol:
     """`array.flags.name`."""
     rule = FLAGS.get(name)
-    if classes.static_lookup(FLAGSOBJ, name) is classes.ABSENT:
+    if isinstance(array, DeviceArray):
+        rule = rule if name in OF_DEVICES else None
+    elif classes.static_lookup(FLAGSOBJ, name) is classes.ABSENT:
         raise classes.missing(trace, FLAGSOBJ, name)
     if rule is None:
         raise GraphBreak("attribute", f"flags.{name} of an array")
     return Constant(rule(trace, array))
 
 
-def flag_item(trace: Trace, array: Array, key: Any) -> Symbol:
+def flag_item(trace: Trace, array: AnyArray, key: Any) -> Symbol:
     """`array.flags[key]`."""
-    name = KEYS.get(key) if type(key) is str else None
+    keys = KEYS_OF_DEVICES if isinstance(array, DeviceArray) else KEYS
+    name = keys.get(key) if type(key) is str else None
     if name is None:
         raise GraphBreak("attribute", f"flags[{key!r}] of an array")
     return Constant(FLAGS[name](trace, array))

@@ -114,7 +114,7 @@ def attribute(interpreter: Interpreter, symbol: Symbol, name: str) -> Symbol:
             return classes.super_attribute(interpreter, symbol, name)
         case Method() if name in ("__self__", "__func__"):
             return symbol.self if name == "__self__" else symbol.function
-        case ArrayMethod(self=Array() as array, name="flags"):
+        case ArrayMethod(self=Array() | DeviceArray() as array, name="flags"):
             return flags.flag(trace, array, name)
         case Integer():
             return _integer_attribute(trace, symbol, name)

@@ -120,7 +120,7 @@ def item(interpreter: Interpreter, container: Symbol, key: Symbol) -> Symbol:
             return members[deques.place(interpreter, container, key)]
         case ArrayMethod(self=Array() as array, name="flat"):
             return indexing.flat_item(trace, array, key)
-        case ArrayMethod(self=Array() as array, name="flags"):
+        case ArrayMethod(self=Array() | DeviceArray() as array, name="flags"):
             return flags.flag_item(trace, array, known_value(interpreter, key))
         case Dict(items=entries):
             name = key_of(interpreter, key)

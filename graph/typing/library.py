@@ -35,7 +35,8 @@ CREATORS = "zeros ones empty full zeros_like ones_like empty_like full_like".spl
 RULED = [
     *(name.removeprefix("cupy.") for name in DRAWS),
     *"""
-    roll fill_diagonal _core._fusion_thread_local.is_fusing _core.internal._normalize_axis_index
+    roll fill_diagonal _manipulation.basic._can_memcpy
+    _core._fusion_thread_local.is_fusing _core.internal._normalize_axis_index
     _core.internal._normalize_axis_indices _core.internal.prod _core.core.array _core.core.ascontiguousarray
     _core._routines_manipulation._expand_dims _core._routines_manipulation.moveaxis
     _core._routines_manipulation._move_single_axis _core._routines_manipulation.rollaxis
@@ -49,9 +50,9 @@ RULED = [
     linalg.solve linalg.inv linalg.cholesky linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.slogdet
     linalg.lstsq RawModule.get_function random.default_rng
     cuda.Device.synchronize cuda.Device.__enter__ cuda.Device.__exit__ cuda.Device.use
-    cuda.runtime.deviceSynchronize cuda.runtime.getDevice cuda.get_device_id cuda.Stream.synchronize
-    cuda.Stream.__enter__ cuda.Stream.__exit__ cuda.Stream.use cuda.Stream.record cuda.Stream.wait_event
-    cuda.Event.record cuda.Event.synchronize cuda.get_elapsed_time cuda.get_current_stream
+    cuda.runtime.deviceSynchronize cuda.runtime.getDevice cuda.runtime.setDevice cuda.get_device_id
+    cuda.Stream.synchronize cuda.Stream.__enter__ cuda.Stream.__exit__ cuda.Stream.use cuda.Stream.record
+    cuda.Stream.wait_event cuda.Event.record cuda.Event.synchronize cuda.get_elapsed_time cuda.get_current_stream
     cuda.MemoryPool.free_all_blocks cuda.PinnedMemoryPool.free_all_blocks
     cuda.nvtx.RangePush cuda.nvtx.RangePushC cuda.nvtx.RangePop cuda.nvtx.Mark cuda.nvtx.MarkC
 """.split(),

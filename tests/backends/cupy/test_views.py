@@ -20,7 +20,8 @@ METHODS = """
     x.astype(x.dtype, copy=False) | x.T.astype('f4') | x.take(0) | x.T + 1 | x.T.copy() | x.max(axis=0, keepdims=True)
     cp.asarray(x) | cp.array(x) | cp.ascontiguousarray(x) | cp.broadcast_to(x, x.shape) | cp.atleast_1d(x) | cp.reshape(x, -1)
     cp.moveaxis(x, 0, -1) | cp.expand_dims(x, 0) | cp.zeros_like(x.T) | cp.ones_like(x) | cp.full_like(x, 2) | cp.where(x > 0, x, 0)
-    x.argmax() | x.sum() | x.T.sum(axis=0) | x.cumsum() | x @ x | x.dot(x) | cp.sort(x) | cp.diff(x) | list(x) | x.item()
+    x.flags.c_contiguous | x.T.flags.f_contiguous | x.flags["C_CONTIGUOUS"] | x[None].flags.owndata | x.flags.forc
+    x.flags["W"] | x.strides | x.T.strides | x.argmax() | x.sum() | x.T.sum(axis=0) | x.cumsum() | x @ x | x.dot(x) | cp.sort(x) | cp.diff(x) | list(x) | x.item()
 """.replace("\n", "|").split("|")
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "no axes": lambda cp: cp.asarray(2.5),
@@ -72,6 +73,30 @@ def test_written_totals(host: Host, name: str, statement: str) -> None:
             x = LAYOUTS[layout](host.cupy)
             check_same(function, compiled, lambda x=x: (x,), calls=2, modes=MODES[:1], copies=False)
         assert compiled.stats.traces
+
+
+def into_each(cp: Any, x: Any, y: Any) -> Any:
+    made = cp.empty(x.shape)
+    cp.copyto(made, x)
+    cp.copyto(y, x * 2)
+    cp.copyto(y[1:], x[0])
+    cp.copyto(x, made.T.T, casting="no")
+    return made
+
+
+def test_copies_into_arrays(host: Host) -> None:
+    """Of the same size and dtype, where eager CuPy copies memory, and of others."""
+    cp = host.cupy
+    x = np.arange(12.0).reshape(3, 4)
+    compiled = check_restated(host, into_each, lambda: (cp, cp.asarray(x), cp.asarray(x[::-1])))
+    assert not compiled.breaks
+    compiled = check_restated(
+        host, into_each, lambda: (cp, cp.asarray(x), cp.asarray(x).astype("f4"))
+    )
+    assert not compiled.breaks
+    compiled = ufuse.compile(lambda x: cp.copyto(x[1:], x[:-1]))
+    compiled(cp.zeros(5))
+    assert "cupy.copyto of an array into itself" in compiled.breaks[0].reason
 
 
 def test_broadcast_objects(host: Host) -> None:

@@ -72,7 +72,31 @@ replace(PyObject *module, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"replace", replace, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyObject *
+called(PyObject *owner, PyObject *arguments, PyObject *keywords)
+{
+    PyObject *function = PyDict_GetItemString(PyModule_GetDict(owner), "function");
+    return PyObject_Call(function, arguments, keywords);
+}
+
+/* builtin(owner, name): a function of C's, as programs know CUDA's, that calls the `function` of a module; it is kept. */
+static PyObject *
+builtin(PyObject *module, PyObject *arguments)
+{
+    PyObject *owner;
+    const char *name;
+    if (!PyArg_ParseTuple(arguments, "O!s", &PyModule_Type, &owner, &name))
+        return NULL;
+    PyMethodDef *row = PyMem_Calloc(1, sizeof(*row));
+    if (row == NULL)
+        return PyErr_NoMemory();
+    *row = (PyMethodDef){strdup(name), (PyCFunction)(void (*)(void))called, METH_VARARGS | METH_KEYWORDS, NULL};
+    return PyCFunction_NewEx(row, owner, PyDict_GetItemString(PyModule_GetDict(owner), "__name__"));
+}
+
+static PyMethodDef methods[] = {
+    {"replace", replace, METH_VARARGS, NULL}, {"builtin", builtin, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL},
+};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_capsules", NULL, -1, methods, NULL, NULL, NULL, NULL};
 PyMODINIT_FUNC PyInit__capsules(void) { return PyModule_Create(&definition); }
 """
@@ -124,11 +148,6 @@ def replace(modules: dict[ModuleType, object]) -> None:
     rows: list[tuple[ModuleType, str, str, Callable[..., Any]]] = []
     for module, device in modules.items():
         rows += rows_of(module, device)
-        for name in methods_of(device):
-            setattr(module, name, getattr(device, name))
-    for module, name, _, function in rows:
-        if hasattr(module, name):
-            setattr(module, name, function)
     definitions = [definition_of(i, row[1], row[2]) for i, row in enumerate(rows)]
     entries = [f'    {{"{row[1]}", "{row[2]}", f{i}}},' for i, row in enumerate(rows)]
     text = "#define PY_SSIZE_T_CLEAN\n#include <Python.h>\n" + MODULE % {
@@ -137,8 +156,21 @@ def replace(modules: dict[ModuleType, object]) -> None:
     spec = importlib.util.spec_from_file_location("_capsules", build.extension(text))
     capsules = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(capsules)
-    for i, (module, _, _, function) in enumerate(rows):
+    for i, (module, name, _, function) in enumerate(rows):
         capsules.replace(module.__pyx_capi__, i, function)
+        if hasattr(module, name):
+            setattr(module, name, capsules.builtin(owner_of(function, module), name))
+    for module, device in modules.items():
+        for name in methods_of(device):
+            owner = owner_of(getattr(device, name), module)
+            setattr(module, name, capsules.builtin(owner, name))
+
+
+def owner_of(function: Callable[..., Any], module: ModuleType) -> ModuleType:
+    """What a builtin function has for its module, which holds the function to be called."""
+    owner = ModuleType(module.__name__)
+    owner.function = function  # type: ignore[attr-defined]
+    return owner
 
 
 def rows_of(
