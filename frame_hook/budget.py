@@ -55,7 +55,6 @@ PART_OF_PAUSES = 0.02  # and of the time that passes: a busy machine makes that 
 ALTOGETHER = Allowance(0.25, 0.05)  # of the process, by law 4; as a part of its processor time
 PART_OF_SAVED = 0.1  # of what calls took less than plain Python, as their trials found
 LARGE = 100_000  # elements of an array
-FIRST = 4  # items of a list or tuple, among which an array is looked for
 
 BACKWARD = frozenset(number for number, name in enumerate(NAMES) if "JUMP_BACKWARD" in name)
 
@@ -165,23 +164,13 @@ def has_loop(code: CodeType) -> bool:
 
 def brings_array(code: CodeType, state: tuple[Any, ...]) -> bool:
     """Whether a frame holds an array, begins a list or tuple with one, or its first value has one in an attribute."""
-    if any(map(_is_array, state)):
+    if any(map(_hook.brings_array, state)):
         return True
-    for value in state:
-        if type(value) in (list, tuple):
-            held = value[:FIRST]
-        elif type(value) is CellType and value != CellType():  # it is not empty
-            held = [value.cell_contents]
-        else:
-            continue
-        if any(map(_is_array, held)):
-            return True
+    cells = (one.cell_contents for one in state if type(one) is CellType and one != CellType())
+    if any(map(_hook.brings_array, cells)):
+        return True
     owner = state[0] if state else _hook.NULL
     try:
-        return any(_is_array(_hook.own_value(owner, name)) for name in code.co_names)
+        return any(_hook.brings_array(_hook.own_value(owner, name)) for name in code.co_names)
     except LookupError:  # only code of the program's could tell, for any name
         return False
-
-
-def _is_array(value: object) -> bool:
-    return type(value) is np.ndarray or _hook.device_array(value) is not None

@@ -78,6 +78,25 @@ is_any_array(PyObject *object)
     return is_array(object) || is_device_array(object);
 }
 
+/* Whether an object is an array, or a tuple or list with one among its first four items. */
+bool
+brings_array(PyObject *object)
+{
+    enum { FIRST = 4 };
+    if (is_any_array(object)) {
+        return true;
+    }
+    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object) && i < FIRST; i++) {
+            PyObject *item = PySequence_Fast_GET_ITEM(object, i);
+            if (item != NULL && is_any_array(item)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Fill a view of an array of NumPy's or on a device. Returns false where the object is none. */
 bool
 view_of(PyObject *object, ArrayView *view)

@@ -49,6 +49,7 @@ bool is_numpy_base(PyTypeObject *type);
 bool same_descr(PyArray_Descr *a, PyArray_Descr *b);
 bool array_writeable(PyObject *array);
 bool is_any_array(PyObject *object);
+bool brings_array(PyObject *object);
 bool view_of(PyObject *object, ArrayView *view);
 bool array_order_is(const ArrayView *array, const int32_t *axes, Py_ssize_t count);
 bool array_contiguous(const ArrayView *array, const int32_t *axes, Py_ssize_t count);

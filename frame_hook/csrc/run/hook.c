@@ -22,24 +22,6 @@ argument_slots(PyCodeObject *code)
            ((code->co_flags & CO_VARKEYWORDS) != 0);
 }
 
-/* Whether a value is an array, or a tuple or list with one among its first four items. */
-static bool
-brings_array(PyObject *value)
-{
-    if (value == NULL || is_array(value) || is_device_array(value)) {
-        return value != NULL;
-    }
-    if (PyTuple_CheckExact(value) || PyList_CheckExact(value)) {
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && i < 4; i++) {
-            PyObject *item = PySequence_Fast_GET_ITEM(value, i);
-            if (item != NULL && is_array(item)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /*
  * Whether code is a list comprehension's, whose loop may become native code whatever it goes over.
  * From 3.12 on comprehensions are a part of the function around them.
@@ -65,7 +47,7 @@ frame_brings_array(struct _PyInterpreterFrame *frame, PyCodeObject *code)
     count = count < AT_ONCE ? count : AT_ONCE;
     read_frame_arguments(frame, values, count);
     for (int i = 0; i < count; i++) {
-        if (brings_array(values[i])) {
+        if (values[i] != NULL && brings_array(values[i])) {
             return true;
         }
     }

@@ -203,6 +203,12 @@ ask_attribute_value(PyObject *Py_UNUSED(module), PyObject *args)
 
 /* has_only_str_keys(type) */
 static PyObject *
+ask_brings_array(PyObject *Py_UNUSED(module), PyObject *value)
+{
+    return PyBool_FromLong(brings_array(value));
+}
+
+static PyObject *
 ask_has_only_str_keys(PyObject *Py_UNUSED(module), PyObject *type)
 {
     if (!PyType_Check(type)) {
@@ -267,6 +273,8 @@ static PyMethodDef module_methods[] = {
      "strides, dtype and memory, and the struct of that its address and the device's number."},
     {"device_array", device_array, METH_O,
      "The axes (length and stride), dtype, address and device of an array on a device; or None."},
+    {"brings_array", ask_brings_array, METH_O,
+     "Whether an object is an array, or a tuple or list with one among its first items."},
     {"has_only_str_keys", ask_has_only_str_keys, METH_O,
      "Whether all keys of a class's own dict are strings, so that looking one up runs no code."},
     {"shared_session", (PyCFunction)(void (*)(void))shared_session, METH_FASTCALL,
