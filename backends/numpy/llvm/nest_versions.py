@@ -13,7 +13,7 @@ from ufuse.backends.numpy.llvm import nest_counters
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_hoisting import Hoister
-from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Turns, constant_variables
+from ufuse.backends.numpy.llvm.nest_integers import ROW, SMALL, Integers, Turns, constant_variables
 from ufuse.backends.numpy.llvm.nest_plain import carried, is_plain
 from ufuse.backends.numpy.llvm.polynomials import (
     Atom,
@@ -60,7 +60,10 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
     alone: dict[str, str] = {}  # the tests in front of copies, by the headers that are left out
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
-            copy = _Copy(nest, Integers(flow, header, labels, constants), wraps=wraps)
+            integers = Integers(flow, header, labels, constants)
+            if _is_another_way(flow, header, integers.turns, labels):
+                continue
+            copy = _Copy(nest, integers, wraps=wraps)
             made = copy.blocks(header, is_alone=is_alone)
             if made:
                 if is_alone and hoister.moves(
@@ -174,6 +177,20 @@ def _why_not(flow: Flow, header: str, labels: set[str], headers: Collection[str]
     return "it is long" if len(instructions) > MOST_INSTRUCTIONS else None
 
 
+def _is_another_way(flow: Flow, header: str, turns: Turns | None, labels: set[str]) -> bool:
+    """Whether turns of the same loop lead back to its header in other ways, as behind `continue`: it begins too often.
+
+    Where the loop around has the header, too, it counts the turns of the one inside anew.
+    """
+    if turns is None:
+        return False
+    around = set().union(*(each for at, each in flow.loops_by_header() if at == header)) - labels
+    sets = {
+        one.attributes[0] for label in around for one in flow.instructions(label) if one.op == "set"
+    }
+    return bool(around) and not any(one[1] in sets for one in atoms(turns.count) if one[0] == "get")
+
+
 def _is_beside(dividend: Polynomial, divisor: Polynomial) -> bool:
     """Whether a dividend may be beside what it wraps to: a variable and another or a number, of a variable length."""
     is_sum = all(len(each) <= 1 for each, _ in (*dividend, *divisor))
@@ -246,6 +263,9 @@ class _Copy:
         fits = Instruction("fits", (), result, (replace(self._fits(turns), is_alone=is_alone),))
         suffix = CHECKED if self._is_checked() else SUFFIX
         unfit = f"{header}.unfit{SUFFIX}" if is_alone else header
+        is_row = header.endswith(ROW)
+        if is_row:  # the loop around does a turn in its place
+            unfit = self._integers.flow.blocks[turns.label].end.targets[1]
         end = End("branch", (header + suffix, unfit), result)
         labels = {block.label: block.label + suffix for block in self._integers.blocks}
         exits = {
@@ -268,7 +288,7 @@ class _Copy:
                 for target, label in exits.items()
                 if label != target
             ),
-            *([Block(unfit, (), End("doubt"))] if is_alone else []),
+            *([Block(unfit, (), End("doubt"))] if is_alone and not is_row else []),
         ]
 
     def _may_be_odd(self) -> bool:

@@ -140,6 +140,21 @@ def test_a_range_by_one_takes_no_division(monkeypatch: pytest.MonkeyPatch) -> No
     assert not {one.op for one in instructions(nest)} & {"floordiv", "abs", "doubt_if"}
 
 
+def above_numbers(a, n):
+    s = 0.0
+    for _ in range(n):
+        for j in range(len(a)):
+            if a[j] > 0:
+                s += a[j] * 2
+    return s
+
+
+def test_numbers_that_are_floats_exactly_are_no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An int that is written in the program is compared with a float as it is."""
+    nest = read(above_numbers, (A - 0.5, 100), monkeypatch)
+    assert "doubt_if" not in {one.op for one in instructions(nest)}
+
+
 def test_variables_that_nobody_reads_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor are steps that are one number."""
     nest = read(by_one, (A, 100), monkeypatch)
