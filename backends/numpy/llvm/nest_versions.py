@@ -237,6 +237,7 @@ class _Copy:
         self._sure: set[tuple[str, int]] = set()
         self._dense: set[tuple[str, int]] = set()
         self._small: set[Atom] = set()
+        self._needless: set[tuple[str, int]] = set()  # doubts about integers that are small
         self._carried = carried(integers.blocks)
 
     def blocks(self, header: str, *, is_alone: bool) -> list[Block]:
@@ -256,6 +257,7 @@ class _Copy:
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
         self._choose_integers()
+        self._choose_needless()
         counters = self._choose_counters(turns, is_alone=is_alone)
         if not self._is_better(is_alone=is_alone):
             return []
@@ -416,7 +418,7 @@ class _Copy:
     def _is_checked(self) -> bool:
         """Whether something in the loop is looked at as it comes; integers are, too, where that takes fewer steps."""
         return (self._may_be_odd() and self._is_recurrent()) or any(
-            one.op in CHECKS
+            (one.op in CHECKS and (block.label, place) not in self._needless)
             or (one.op in {"load", "store"} and (block.label, place) not in self._sure)
             for block in self._integers.blocks
             for place, one in enumerate(block.instructions)
@@ -469,6 +471,30 @@ class _Copy:
                     for value in values
                 ):
                     self._sure.add((block.label, place))
+
+    def _choose_needless(self) -> None:
+        """Choose doubts about integers beyond limits that they cannot reach: where floats are compared with them."""
+        for block in self._integers.blocks:
+            makers = {one.result: one for one in block.instructions if one.result is not None}
+            for place, one in enumerate(block.instructions):
+                test = makers[one.inputs[0]] if one.op == "doubt_if" else None
+                if test is None or test.op not in {"igt", "ilt"}:
+                    continue
+                limit, most = makers[test.inputs[1]], self._most(block, test.inputs[0], makers)
+                if limit.op == "const" and most is not None:
+                    sign = 1 if test.op == "igt" else -1
+                    if sign * limit.attributes[0] >= most:
+                        self._needless.add((block.label, place))
+
+    def _most(self, block: Block, value: Value, makers: Mapping[Value, Instruction]) -> int | None:
+        """What an integer is no more than, with either sign."""
+        known = self._integers.value(block.label, value)
+        if known is not None and self._is_small(known):
+            return greatest(known, 2 * SMALL)
+        maker = makers[value]
+        if maker.op == "mod" and makers[maker.inputs[1]].op == "const":
+            return abs(int(makers[maker.inputs[1]].attributes[0]))
+        return None
 
     def _choose_counters(self, turns: Turns, *, is_alone: bool) -> list[str]:
         """Choose what only some turns add to; the variables to be tested beside all else, where the copy is alone.
@@ -538,6 +564,8 @@ class _Copy:
                 made.append(replace(one, op="const", attributes=(number,)))
                 continue
             key = block.label, place
+            if key in self._needless:
+                continue
             is_carried = one.op == "set" and one.attributes[0] in self._carried
             is_sure, is_dense = key in self._sure or is_carried, key in self._dense
             made.append(replace(one, is_sure=is_sure, is_dense=is_dense))

@@ -549,3 +549,32 @@ def test_an_index_that_is_looked_up_in_better_code() -> None:
         b = np.array([3, index, -2, 5])
         is_left = check_improved(machine, [a, b], over(range(2), s=0.5, **{"s.numpy": True}))
         assert is_left == (-7 <= index < 7)
+
+
+def test_doubts_about_integers_that_are_small() -> None:
+    """What an index or a remainder is compared with as a float is exactly that; other integers are looked at."""
+    code = Code(array("a"), array("b", int), number("s"), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(1, 0), 1, "header")
+    remainder = code.op("mod", code.load(1, j), code.whole(97))
+    for one in (j, remainder, code.load(1, j)):
+        for op, limit in (("igt", 1 << 53), ("ilt", -(1 << 53))):
+            code.doubt_if(code.op(op, one, code.whole(limit)))
+    part = code.op("mul", code.op("to_f64", remainder), code.op("to_f64", code.load(1, j)))
+    code.set("s", code.op("add", code.get("s"), code.op("add", part, code.op("to_f64", j))))
+    code.end("jump", "j.head")
+    nest = code.nest()
+    doubts = [
+        one
+        for block in versioned(nest, is_alone=True).blocks
+        for one in block.instructions
+        if one.op == "doubt_if"
+    ]
+    assert len(doubts) == 2
+    machine = Machine(nest, is_improved=True)
+    for value in (5, -5, 1 << 53, (1 << 53) + 1, -(1 << 53) - 1, -(1 << 63)):
+        b = np.array([3, value, -2, 5])
+        is_left = check_improved(
+            machine, [np.zeros(0), b], over(range(2), s=0.5, **{"s.numpy": True})
+        )
+        assert is_left == (abs(value) <= 1 << 53)

@@ -155,6 +155,21 @@ def test_numbers_that_are_floats_exactly_are_no_doubt(monkeypatch: pytest.Monkey
     assert "doubt_if" not in {one.op for one in instructions(nest)}
 
 
+def divided(a, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(len(a)):
+            s = s / 3 + j / 7.0
+        s = s / 2
+    return s
+
+
+def test_numbers_that_are_not_zero_divide_without_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a divisor that is written in the program it is known."""
+    nest = read(divided, (A, 100), monkeypatch)
+    assert "doubt_if" not in {one.op for one in instructions(nest)}
+
+
 def test_variables_that_nobody_reads_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor are steps that are one number."""
     nest = read(by_one, (A, 100), monkeypatch)
