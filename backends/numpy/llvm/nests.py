@@ -116,11 +116,12 @@ def improved_nest(
     if shares:
         nest, _ = with_shared_loops(nest)
     needs = prepare(nest, is_better=True)
-    nest = versioned(by_rows(nest), is_alone=is_alone, wraps=wraps and is_alone, step=step)
-    if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:
-        return None
-    text = nest_text(nest, "NAME", is_fast=True, is_alone=is_alone)
-    return best_code(text, key, needs), None
+    for given in (by_rows(nest), nest):  # a long nest has no rows
+        made = versioned(given, is_alone=is_alone, wraps=wraps and is_alone, step=step)
+        if sum(len(block.instructions) for block in made.blocks) <= MOST_IMPROVED:
+            text = nest_text(made, "NAME", is_fast=True, is_alone=is_alone)
+            return best_code(text, key, needs), None
+    return None
 
 
 def kept_improvement(nest: Nest) -> tuple[int, object] | None:

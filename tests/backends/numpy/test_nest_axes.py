@@ -13,6 +13,7 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_checks import check_improved, exact, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
+from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.nest_axes import SHORTEST, by_rows
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_versions import is_late, versioned
@@ -192,3 +193,17 @@ def test_a_place_that_something_else_sets_too() -> None:
     code.end("jump", "header")
     nest = code.nest()
     assert by_rows(nest) is nest
+
+
+def test_a_long_nest_has_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it would be too long with them, there is better code without."""
+    nest = plain(2)
+    lengths = [
+        sum(len(block.instructions) for block in versioned(one, is_alone=True).blocks)
+        for one in (nest, by_rows(nest))
+    ]
+    assert lengths[0] < lengths[1]
+    monkeypatch.setattr(nests, "MOST_IMPROVED", lengths[0])
+    machine = Machine(nest, is_improved=True)
+    a = np.random.default_rng(3).standard_normal((5, 20))
+    assert check_improved(machine, [a, np.zeros((5, 20))], over(range(2)))
