@@ -116,8 +116,9 @@ def _float(code: Code, operator: str, one: Number, other: Number, kind: NumberKi
     if not kind.numpy and operator == "/":
         if "float" not in (one.type.kind, other.type.kind):
             doubt_inexact(code, one, other)
-        divisor = as_f64(code, other)
-        code.doubt_if(code.op("feq", I1, divisor, code.constant(F64, 0.0)))
+        if not code.known(other.value):
+            divisor = as_f64(code, other)
+            code.doubt_if(code.op("feq", I1, divisor, code.constant(F64, 0.0)))
     inputs = converted(code, one, kind), converted(code, other, kind)
     return Number(kind, code.op(FLOAT_OPS[operator], TYPES[kind.kind], *inputs))
 

@@ -103,8 +103,8 @@ def truth(code: Code, item: Item) -> Value:
 def doubt_inexact(code: Code, *numbers: Number) -> None:
     """Leave it to plain Python where an integer may not be a float exactly."""
     for one in numbers:
-        type_ = one.value.type
-        if type_ not in (I64, U64):
+        type_, known = one.value.type, code.known(one.value)
+        if type_ not in (I64, U64) or (known is not None and abs(known) <= EXACT_IN_F64):
             continue
         code.doubt_if(code.op("igt", I1, one.value, code.constant(type_, EXACT_IN_F64)))
         if type_ == I64:

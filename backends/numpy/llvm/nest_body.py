@@ -578,20 +578,43 @@ class Body:
         for axis, index in enumerate(one.inputs[: array.ndim]):
             length = self.length(number, axis)
             place = self.operand(index)
-            if not self.is_small(index):
-                wrapped = self.add(f"add i64 {place}, {length}")
-                if (self.constant(index) or 0) < 0:
-                    place = wrapped
-                else:
-                    is_negative = self.add(f"icmp slt i64 {place}, 0")
-                    place = self.add(f"select i1 {is_negative}, i64 {wrapped}, i64 {place}")
-            self.go_on_if(self.add(f"icmp ult i64 {place}, {length}"))
+            if self.is_fast and self.constant(index) is None and not self.is_small(index):
+                place = self._inside(place, length)
+            else:
+                place = self._wrapped(index, place, length)
+                self.go_on_if(self.add(f"icmp ult i64 {place}, {length}"))
             if one.is_dense and axis == array.ndim - 1:
                 address = self._moved(address, offset)
                 return type_, self.add(f"getelementptr {whole}, ptr {address}, i64 {place}")
             part = self.add(f"mul i64 {place}, {self.stride(number, axis)}")
             offset = self.add(f"add i64 {offset}, {part}") if offset else part
         return type_, self._moved(address, offset)
+
+    def _wrapped(self, index: Value, place: str, length: str) -> str:
+        """Append: a negative index is counted from the end."""
+        if self.is_small(index):
+            return place
+        wrapped = self.add(f"add i64 {place}, {length}")
+        if (self.constant(index) or 0) < 0:
+            return wrapped
+        is_negative = self.add(f"icmp slt i64 {place}, 0")
+        return self.add(f"select i1 {is_negative}, i64 {wrapped}, i64 {place}")
+
+    def _inside(self, place: str, length: str) -> str:
+        """Append the check of an index, in better code: first that it is not counted from the end."""
+        key = f"inside {place}, {length}"
+        found = self.known.made.get(key)
+        if found is None:
+            is_inside = self.add(f"icmp ult i64 {place}, {length}")
+            found = self.otherwise(is_inside, place, "i64", lambda: self._from_end(place, length))
+            self.known.made[key] = found
+        return found
+
+    def _from_end(self, place: str, length: str) -> str:
+        """Append the place of an index that is not inside, and a doubt unless it is counted from the end."""
+        wrapped = self.add(f"add i64 {place}, {length}")
+        self.go_on_if(self.add(f"icmp ult i64 {wrapped}, {length}"))
+        return wrapped
 
     def _moved(self, address: str, offset: str) -> str:
         return self.add(f"getelementptr i8, ptr {address}, i64 {offset}") if offset else address

@@ -22,6 +22,7 @@ from ufuse.graph.records import record
 
 Known = dict[str, Polynomial | None]  # of variables that change; None where it is no polynomial
 SMALL = 1 << 30  # steps are less, and more than this below zero
+ROW = ".row"  # how names of what counts the turns of a row end (`nest_axes.py`): they are no more than all others
 
 
 @record
@@ -266,7 +267,8 @@ class Integers:
         if not counts:
             return None
         turns = atom("get", TURNS)  # no more than what is left of a range
-        best = counts.index(turns) if turns in counts else 0
+        rows = [number for number, count in enumerate(counts) if _is_of_row(count)]
+        best = rows[0] if rows else counts.index(turns) if turns in counts else 0
         counted = {name for name in self.steps if atom("get", name) in counts}
         others = tuple(one for one in counts if one != counts[best]) if is_whole else ()
         condition = tests[best] if is_whole else block.end.condition
@@ -285,6 +287,10 @@ class Integers:
         if left_over is None or not self.is_linear(left_over) or self.slope(left_over) != -1:
             return None
         return left_over if test.op in {"igt", "ilt"} else total(left_over, constant(1))
+
+
+def _is_of_row(count: Polynomial) -> bool:
+    return any(one[0] == "get" and str(one[1]).endswith(ROW) for one in atoms(count))
 
 
 def constant_variables(nest: Nest, step: int) -> dict[str, int]:

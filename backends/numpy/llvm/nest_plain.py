@@ -54,9 +54,12 @@ def consumed(block: Block) -> set[Value]:
 
 
 def carried(blocks: Sequence[Block]) -> set[str]:
-    """The variables of a loop that each turn computes from what they were in the turn before, in one block."""
-    sets = [one.attributes[0] for block in blocks for one in block.instructions if one.op == "set"]
+    """The variables of a loop that each turn computes from what they were in the turn before, or leaves as they were.
+
+    Every block that sets one takes what it was, and sets it once.
+    """
     found: set[str] = set()
+    refused: set[str] = set()
     for block in blocks:
         taken = consumed(block)
         read: set[str] = set()
@@ -64,9 +67,12 @@ def carried(blocks: Sequence[Block]) -> set[str]:
         for one in block.instructions:
             if one.op == "get" and one.result in taken:
                 read.add(one.attributes[0])
-            elif one.op == "set" and one.attributes[0] in read and is_plain(makers[one.inputs[0]]):
-                found.add(one.attributes[0])
-    return {name for name in found if sets.count(name) == 1}
+            elif one.op == "set":
+                (name,) = one.attributes
+                is_carried = name in read and is_plain(makers[one.inputs[0]])
+                (found if is_carried else refused).add(name)
+                read.discard(name)
+    return found - refused
 
 
 def plain_text(name: str, result: str, operands: list[tuple[str, str]]) -> str:

@@ -13,7 +13,7 @@ from ufuse.backends.numpy.llvm import nest_counters
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_hoisting import Hoister
-from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Turns, constant_variables
+from ufuse.backends.numpy.llvm.nest_integers import ROW, SMALL, Integers, Turns, constant_variables
 from ufuse.backends.numpy.llvm.nest_plain import carried, is_plain
 from ufuse.backends.numpy.llvm.polynomials import (
     Atom,
@@ -60,7 +60,10 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
     alone: dict[str, str] = {}  # the tests in front of copies, by the headers that are left out
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
-            copy = _Copy(nest, Integers(flow, header, labels, constants), wraps=wraps)
+            integers = Integers(flow, header, labels, constants)
+            if _is_another_way(flow, header, integers.turns, labels):
+                continue
+            copy = _Copy(nest, integers, wraps=wraps)
             made = copy.blocks(header, is_alone=is_alone)
             if made:
                 if is_alone and hoister.moves(
@@ -174,6 +177,20 @@ def _why_not(flow: Flow, header: str, labels: set[str], headers: Collection[str]
     return "it is long" if len(instructions) > MOST_INSTRUCTIONS else None
 
 
+def _is_another_way(flow: Flow, header: str, turns: Turns | None, labels: set[str]) -> bool:
+    """Whether turns of the same loop lead back to its header in other ways, as behind `continue`: it begins too often.
+
+    Where the loop around has the header, too, it counts the turns of the one inside anew.
+    """
+    if turns is None:
+        return False
+    around = set().union(*(each for at, each in flow.loops_by_header() if at == header)) - labels
+    sets = {
+        one.attributes[0] for label in around for one in flow.instructions(label) if one.op == "set"
+    }
+    return bool(around) and not any(one[1] in sets for one in atoms(turns.count) if one[0] == "get")
+
+
 def _is_beside(dividend: Polynomial, divisor: Polynomial) -> bool:
     """Whether a dividend may be beside what it wraps to: a variable and another or a number, of a variable length."""
     is_sum = all(len(each) <= 1 for each, _ in (*dividend, *divisor))
@@ -220,6 +237,7 @@ class _Copy:
         self._sure: set[tuple[str, int]] = set()
         self._dense: set[tuple[str, int]] = set()
         self._small: set[Atom] = set()
+        self._needless: set[tuple[str, int]] = set()  # doubts about integers that are small
         self._carried = carried(integers.blocks)
 
     def blocks(self, header: str, *, is_alone: bool) -> list[Block]:
@@ -239,6 +257,7 @@ class _Copy:
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
         self._choose_integers()
+        self._choose_needless()
         counters = self._choose_counters(turns, is_alone=is_alone)
         if not self._is_better(is_alone=is_alone):
             return []
@@ -246,6 +265,9 @@ class _Copy:
         fits = Instruction("fits", (), result, (replace(self._fits(turns), is_alone=is_alone),))
         suffix = CHECKED if self._is_checked() else SUFFIX
         unfit = f"{header}.unfit{SUFFIX}" if is_alone else header
+        is_row = header.endswith(ROW)
+        if is_row:  # the loop around does a turn in its place
+            unfit = self._integers.flow.blocks[turns.label].end.targets[1]
         end = End("branch", (header + suffix, unfit), result)
         labels = {block.label: block.label + suffix for block in self._integers.blocks}
         exits = {
@@ -268,7 +290,7 @@ class _Copy:
                 for target, label in exits.items()
                 if label != target
             ),
-            *([Block(unfit, (), End("doubt"))] if is_alone else []),
+            *([Block(unfit, (), End("doubt"))] if is_alone and not is_row else []),
         ]
 
     def _may_be_odd(self) -> bool:
@@ -396,7 +418,7 @@ class _Copy:
     def _is_checked(self) -> bool:
         """Whether something in the loop is looked at as it comes; integers are, too, where that takes fewer steps."""
         return (self._may_be_odd() and self._is_recurrent()) or any(
-            one.op in CHECKS
+            (one.op in CHECKS and (block.label, place) not in self._needless)
             or (one.op in {"load", "store"} and (block.label, place) not in self._sure)
             for block in self._integers.blocks
             for place, one in enumerate(block.instructions)
@@ -449,6 +471,30 @@ class _Copy:
                     for value in values
                 ):
                     self._sure.add((block.label, place))
+
+    def _choose_needless(self) -> None:
+        """Choose doubts about integers beyond limits that they cannot reach: where floats are compared with them."""
+        for block in self._integers.blocks:
+            makers = {one.result: one for one in block.instructions if one.result is not None}
+            for place, one in enumerate(block.instructions):
+                test = makers[one.inputs[0]] if one.op == "doubt_if" else None
+                if test is None or test.op not in {"igt", "ilt"}:
+                    continue
+                limit, most = makers[test.inputs[1]], self._most(block, test.inputs[0], makers)
+                if limit.op == "const" and most is not None:
+                    sign = 1 if test.op == "igt" else -1
+                    if sign * limit.attributes[0] >= most:
+                        self._needless.add((block.label, place))
+
+    def _most(self, block: Block, value: Value, makers: Mapping[Value, Instruction]) -> int | None:
+        """What an integer is no more than, with either sign."""
+        known = self._integers.value(block.label, value)
+        if known is not None and self._is_small(known):
+            return greatest(known, 2 * SMALL)
+        maker = makers[value]
+        if maker.op == "mod" and makers[maker.inputs[1]].op == "const":
+            return abs(int(makers[maker.inputs[1]].attributes[0]))
+        return None
 
     def _choose_counters(self, turns: Turns, *, is_alone: bool) -> list[str]:
         """Choose what only some turns add to; the variables to be tested beside all else, where the copy is alone.
@@ -518,6 +564,8 @@ class _Copy:
                 made.append(replace(one, op="const", attributes=(number,)))
                 continue
             key = block.label, place
+            if key in self._needless:
+                continue
             is_carried = one.op == "set" and one.attributes[0] in self._carried
             is_sure, is_dense = key in self._sure or is_carried, key in self._dense
             made.append(replace(one, is_sure=is_sure, is_dense=is_dense))

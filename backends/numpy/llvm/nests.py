@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from ufuse.backends.numpy.llvm.apart import best_code, tuned_code
 from ufuse.backends.numpy.llvm.compiler import Effort, compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.link import kept_functions
+from ufuse.backends.numpy.llvm.nest_axes import by_rows
 from ufuse.backends.numpy.llvm.nest_body import (
     TYPES,
     ZEROS,
@@ -32,6 +33,7 @@ from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
 from ufuse.backends.numpy.llvm.nest_key import description
+from ufuse.backends.numpy.llvm.nest_latches import Latches, latches_of
 from ufuse.backends.numpy.llvm.nest_lists import give_back_lengths
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
@@ -114,11 +116,12 @@ def improved_nest(
     if shares:
         nest, _ = with_shared_loops(nest)
     needs = prepare(nest, is_better=True)
-    nest = versioned(nest, is_alone=is_alone, wraps=wraps and is_alone, step=step)
-    if sum(len(block.instructions) for block in nest.blocks) > MOST_IMPROVED:
-        return None
-    text = nest_text(nest, "NAME", is_fast=True, is_alone=is_alone)
-    return best_code(text, key, needs), None
+    for given in (by_rows(nest), nest):  # a long nest has no rows
+        made = versioned(given, is_alone=is_alone, wraps=wraps and is_alone, step=step)
+        if sum(len(block.instructions) for block in made.blocks) <= MOST_IMPROVED:
+            text = nest_text(made, "NAME", is_fast=True, is_alone=is_alone)
+            return best_code(text, key, needs), None
+    return None
 
 
 def kept_improvement(nest: Nest) -> tuple[int, object] | None:
@@ -213,6 +216,9 @@ class _Function:
         self.lines = self.body.lines
         self._labels = {block.label: f"b{number}" for number, block in enumerate(nest.blocks)}
         self._flow = Flow(nest)
+        self._latches = latches_of(self._flow) if is_fast else Latches({}, {})
+        numbered = (f"latch{number}" for number in range(len(self._latches.blocks)))
+        self._labels.update(zip(self._latches.blocks, numbered, strict=True))
         self._bounds = bounds_at_blocks(nest)
         self._asking = asking_headers(self._flow)
         self._known: dict[str, Known] = {}  # at the ends of blocks
@@ -228,6 +234,8 @@ class _Function:
         self._write_entry()
         for label in self._flow.order:
             self._write_block(self._flow.blocks[label])
+        for label, target in self._latches.blocks.items():
+            self.lines += [f"{self._labels[label]}:", f"br label %{self._labels[target]}"]
         self.lines.append("doubt:")
         self.body.begin_block(Known(), {})
         at = self._cell(len(self.nest.cells) - 1)
@@ -314,7 +322,11 @@ class _Function:
         self.body.end_block()
         self._known[block.label] = self.body.known
         end = block.end
-        targets = [f"label %{self._labels[target]}" for target in end.targets]
+        led = self._latches.led
+        targets = [
+            f"label %{self._labels[led.get((block.label, target), target)]}"
+            for target in end.targets
+        ]
         if end.kind == "jump":
             self.lines.append(f"br {targets[0]}")
         elif end.kind == "branch" and end.condition is not None:

@@ -526,6 +526,32 @@ def test_only_the_last_of_what_is_carried_on_is_watched() -> None:
     assert "fcmp ugt" not in turn[: turn.index("\nb")]
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_a_sum_on_both_sides_of_a_branch(is_kept: bool) -> None:
+    """Each side takes what the sum was, so that only the last one is watched; not where a side forgets it."""
+    code = Code(array("a"), array("b", is_written=True), number("s"), RANGE)
+    code.header("i", "body")
+    j = turning(code)
+    code.set("x", code.load(0, j))
+    test = code.op("fgt", code.get("x"), code.real(0.0))
+    code.end("branch", "then", "else", condition=test)
+    code.begin("then")
+    code.set("s", code.op("add", code.get("s"), code.get("x")))
+    code.end("jump", "j.head")
+    code.begin("else")
+    code.set("s", code.op("mul", code.get("s" if is_kept else "x"), code.get("x")))
+    code.end("jump", "j.head")
+    code.begin("after")
+    code.store(1, code.whole(0), code.get("s"))
+    code.end("jump", "header")
+    assert ("s" in carried(code.nest().blocks)) == is_kept
+    machine = Machine(code.nest(), is_improved=True)
+    for middle in (1.0, -1.0, 1e308, -1e308, math.inf, math.nan, 5e-324, -5e-324):
+        a = np.linspace(-1.0, 1.2, 21)
+        a[[10, 11, 14]] = middle
+        check_improved(machine, [a, np.zeros(3)], over(range(2), s=1.5, **{"s.numpy": True}))
+
+
 def test_text_that_llvm_cannot_read() -> None:
     """What LLVM says of it."""
     with pytest.raises(ValueError, match="expected top-level entity"):

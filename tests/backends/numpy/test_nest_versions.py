@@ -15,6 +15,7 @@ from tests.support.nest_checks import check, check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
 from ufuse.backends.numpy.llvm.nest_fits import Fits
 from ufuse.backends.numpy.llvm.nest_versions import versioned
+from ufuse.backends.numpy.llvm.nests import nest_text
 from ufuse.graph.nest import Instruction, Nest, Value
 from ufuse.graph.semantics import nest_reference
 
@@ -508,3 +509,72 @@ def test_places_beside_one_another_on_a_torus() -> None:
             assert is_left == is_beside or n == 1
             if 0 < n <= 6:
                 assert check_improved(other, [a, b], over(range(2), **given))
+
+
+def test_turns_that_lead_back_early() -> None:
+    """Behind `continue` the same loop goes on, so its short turns are no loop with a copy: it would begin too often."""
+    code = Code(array("a"), array("b"), number("s"), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "header")
+    is_small = code.op("flt", code.load(0, j), code.real(0.0))
+    code.set("kept", code.load(0, j))
+    code.end("branch", "j.head", "long", condition=is_small)
+    code.begin("long")
+    k = turning(code, "k", code.whole(0), code.dim(1, 0), 1, "j.head")
+    code.set("s", code.op("add", code.get("s"), code.op("mul", code.load(1, k), code.get("kept"))))
+    code.end("jump", "k.head")
+    nest = code.nest()
+    (fits,) = guards(nest)
+    assert {one.array for one in fits.inside} == {1}
+    machine = Machine(nest, is_improved=True)
+    a, b = np.random.default_rng(3).standard_normal((2, 30))
+    assert check_improved(machine, [a, b], over(range(3), s=0.5, **{"s.numpy": True}))
+
+
+def test_an_index_that_is_looked_up_in_better_code() -> None:
+    """It is counted from the end only where it is not inside; elements that are not there are doubts."""
+    code = Code(array("a"), array("b", int), number("s"), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(1, 0), 1, "header")
+    code.set("s", code.op("add", code.get("s"), code.load(0, code.load(1, j))))
+    code.end("jump", "j.head")
+    nest = code.nest()
+    text = nest_text(versioned(nest, is_alone=True), "NAME", is_fast=True, is_alone=True)
+    turn = text[text.index("load double, ptr %t") - 900 : text.rindex("load double, ptr %t")]
+    assert "select" not in turn
+    machine = Machine(nest, is_improved=True)
+    a = np.random.default_rng(3).standard_normal(7)
+    lowest = -(1 << 63)
+    for index in (0, 6, 7, 8, -1, -7, -8, -100, lowest, lowest + 3, -1 - lowest):
+        b = np.array([3, index, -2, 5])
+        is_left = check_improved(machine, [a, b], over(range(2), s=0.5, **{"s.numpy": True}))
+        assert is_left == (-7 <= index < 7)
+
+
+def test_doubts_about_integers_that_are_small() -> None:
+    """What an index or a remainder is compared with as a float is exactly that; other integers are looked at."""
+    code = Code(array("a"), array("b", int), number("s"), RANGE)
+    code.header("i", "body")
+    j = turning(code, "j", code.whole(0), code.dim(1, 0), 1, "header")
+    remainder = code.op("mod", code.load(1, j), code.whole(97))
+    for one in (j, remainder, code.load(1, j)):
+        for op, limit in (("igt", 1 << 53), ("ilt", -(1 << 53))):
+            code.doubt_if(code.op(op, one, code.whole(limit)))
+    part = code.op("mul", code.op("to_f64", remainder), code.op("to_f64", code.load(1, j)))
+    code.set("s", code.op("add", code.get("s"), code.op("add", part, code.op("to_f64", j))))
+    code.end("jump", "j.head")
+    nest = code.nest()
+    doubts = [
+        one
+        for block in versioned(nest, is_alone=True).blocks
+        for one in block.instructions
+        if one.op == "doubt_if"
+    ]
+    assert len(doubts) == 2
+    machine = Machine(nest, is_improved=True)
+    for value in (5, -5, 1 << 53, (1 << 53) + 1, -(1 << 53) - 1, -(1 << 63)):
+        b = np.array([3, value, -2, 5])
+        is_left = check_improved(
+            machine, [np.zeros(0), b], over(range(2), s=0.5, **{"s.numpy": True})
+        )
+        assert is_left == (abs(value) <= 1 << 53)

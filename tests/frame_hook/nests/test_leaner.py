@@ -140,6 +140,36 @@ def test_a_range_by_one_takes_no_division(monkeypatch: pytest.MonkeyPatch) -> No
     assert not {one.op for one in instructions(nest)} & {"floordiv", "abs", "doubt_if"}
 
 
+def above_numbers(a, n):
+    s = 0.0
+    for _ in range(n):
+        for j in range(len(a)):
+            if a[j] > 0:
+                s += a[j] * 2
+    return s
+
+
+def test_numbers_that_are_floats_exactly_are_no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An int that is written in the program is compared with a float as it is."""
+    nest = read(above_numbers, (A - 0.5, 100), monkeypatch)
+    assert "doubt_if" not in {one.op for one in instructions(nest)}
+
+
+def divided(a, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(len(a)):
+            s = s / 3 + j / 7.0
+        s = s / 2
+    return s
+
+
+def test_numbers_that_are_not_zero_divide_without_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a divisor that is written in the program it is known."""
+    nest = read(divided, (A, 100), monkeypatch)
+    assert "doubt_if" not in {one.op for one in instructions(nest)}
+
+
 def test_variables_that_nobody_reads_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor are steps that are one number."""
     nest = read(by_one, (A, 100), monkeypatch)
