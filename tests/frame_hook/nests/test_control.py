@@ -381,6 +381,27 @@ def raising_in_tries(x):
     return s, told, i
 
 
+def raising_within_two_loops(x):
+    s, told = 0.0, []
+    for i in range(len(x)):
+        for j in range(3):
+            try:
+                s += x[i] * j
+                if i % 500 == 3:
+                    raise IndexError
+            except IndexError:
+                told.append((i, j))
+        for v in (0.5, 2.0):
+            if i % 700 == 5:
+                try:
+                    raise ValueError(v)
+                except ValueError as error:
+                    told.append(error.args)
+                    continue
+            s -= v
+    return s, told, i, j
+
+
 def around_loops(x):
     s = 0.0
     try:
@@ -445,6 +466,7 @@ def returning_from_tries(x):
         (within_tries, lambda: (np.linspace(0, 1, N), np.arange(10.0).reshape(5, 2))),
         (divided_in_tries, lambda: (N,)),
         (raising_in_tries, lambda: (np.linspace(0, 2, N),)),
+        (raising_within_two_loops, lambda: (np.linspace(0, 2, N),)),
         (around_loops, lambda: (np.linspace(0, 1, N),)),
         (within_a_with, lambda: (np.linspace(0, 1, N),)),
         (returning_from_tries, lambda: (np.linspace(0, 1, N),)),
