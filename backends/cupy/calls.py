@@ -33,6 +33,7 @@ from ufuse.graph.typing.device_calls import (
 from ufuse.graph.typing.device_draws import RANDOM
 from ufuse.graph.typing.device_launches import LAUNCH, WAIT_FOR_DEVICE, WAITS, is_final
 from ufuse.graph.typing.device_streams import is_about_streams
+from ufuse.graph.typing.elementary import ELEMENTARY
 from ufuse.graph.typing.library import IMAGES, named
 from ufuse.graph.typing.library import cupy as library
 
@@ -62,8 +63,10 @@ def call(draft: Draft, node: Node) -> int:
         return _tried_call(draft, node, function_named(name))
     if name == LENGTH:
         return draft.call(len, draft.slot(node.inputs[0]), node=node)
-    if name.startswith(BOUNDS):  # of numbers
-        made = _tried_call(draft, node, getattr(bounds, name.removeprefix(BOUNDS)))
+    if name.startswith(BOUNDS) or name in ELEMENTARY:  # of numbers
+        is_bound = name.startswith(BOUNDS)
+        function = getattr(bounds, name.removeprefix(BOUNDS)) if is_bound else function_named(name)
+        made = _tried_call(draft, node, function)
         draft.plan.steps[-1].apart = True
         return made
     if name in WAITING:

@@ -31,6 +31,7 @@ from ufuse.graph.typing.bounds import BOUNDS
 from ufuse.graph.typing.counting import LENGTH
 from ufuse.graph.typing.device_calls import DEVICE_METHOD, GET, HOST_ITEM, READ, is_fetched
 from ufuse.graph.typing.draws import is_draw
+from ufuse.graph.typing.elementary import ELEMENTARY
 from ufuse.graph.typing.infer import CannotInfer, operand_of, scalar_function
 from ufuse.graph.typing.library import LABEL
 from ufuse.graph.typing.library import cupy as library
@@ -194,7 +195,9 @@ def is_done(node: Node) -> bool:
         return is_done(node.inputs[0])
     if node.op is ops.CALL and node.attributes["function"] in (LENGTH, READ, GET, LABEL):
         return _is_on_device(node.inputs[0].type)
-    if node.op is ops.CALL and node.attributes["function"].startswith(BOUNDS):
+    if node.op is ops.CALL and (
+        node.attributes["function"].startswith(BOUNDS) or node.attributes["function"] in ELEMENTARY
+    ):
         return True
     if node.op is ops.CALL and node.attributes["function"] == HOST_ITEM:
         return is_fetched(node.inputs[0])

@@ -12,14 +12,17 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ufuse.frame_hook.arrays.arrays import argument_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.reasons import GraphBreak
-from ufuse.frame_hook.trace.symbols import Instance, Symbol
+from ufuse.frame_hook.trace.symbols import Constant, Instance, List, Range, Symbol, Tuple
 from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.typing.draws import DRAWING, GENERATORS, MODULE
 
+OF_VECTORS = ("choice", "permutation")
 SAVED = ("PCG64", "MT19937")  # bit generators whose state can be put back
 
 
@@ -66,8 +69,29 @@ def draw(
         raise GraphBreak("call", "drawing random numbers beside arrays on a device")
     if graph.in_side:
         raise GraphBreak("call", "drawing random numbers on one side of a branch")
+    arguments, keywords = list(arguments), dict(keywords)
+    if name.rpartition(".")[2] in OF_VECTORS:
+        arguments[1:2] = [_as_vector(interpreter, one) for one in arguments[1:2]]
+        keywords = {
+            key: _as_vector(interpreter, one) if key in ("a", "x") else one
+            for key, one in keywords.items()
+        }
     inputs: list[Node] = [graph.generator(kind, owner.source)]
     given = (0, *(argument_of(trace, one, inputs) for one in arguments[1:]))
     named = tuple((key, argument_of(trace, one, inputs)) for key, one in keywords.items())
     attributes = {"function": name, "arguments": given, "keywords": named}
     return graph.fresh(graph.node(ops.CALL, tuple(inputs), attributes, may_raise=True))
+
+
+def _as_vector(interpreter: Interpreter, source: Symbol) -> Symbol:
+    """A list, tuple or range to choose from, as the array that NumPy makes of it."""
+    found = interpreter.trace.look(source)
+    if isinstance(found, Constant) and isinstance(found.value, range):
+        steps = found.value
+        found = Range(Constant(steps.start), Constant(steps.stop), Constant(steps.step))
+    if isinstance(found, Range):
+        return interpreter.call(Constant(np.arange), (found.start, found.stop, found.step))
+    is_sequence = isinstance(found, List | Tuple) or (
+        isinstance(found, Constant) and isinstance(found.value, tuple)
+    )
+    return interpreter.call(Constant(np.array), (found,)) if is_sequence else source

@@ -28,6 +28,7 @@ from ufuse.frame_hook.trace.symbols import (
     Integer,
     List,
     Number,
+    Range,
     Slice,
     Symbol,
     Tuple,
@@ -43,6 +44,11 @@ from ufuse.graph.typing.counting import MASKED
 from ufuse.graph.typing.shapes import is_c_like
 
 IndexEntry = Size | Span | None
+PLACES_WITHIN = (
+    "nonzero",
+    "flatnonzero",
+    "argsort",
+)  # functions that give places in their argument
 WHOLE_AXIS = Slice(Constant(None), Constant(None), Constant(None))
 
 
@@ -51,7 +57,7 @@ def item(trace: Trace, array: Array, key: Symbol) -> Symbol:
     key = trace.look(key)
     given = key.items if isinstance(key, Tuple) else (key,)
     parts: list[Symbol] = [trace.look(part) for part in given]
-    if any(isinstance(part, Array | List) for part in parts):
+    if any(map(_picks_several, parts)):
         return _fancy_item(trace, array, key, parts)
     if len(parts) == array.type.ndim and any(map(_is_computed_place, parts)):
         is_first = trace.graph.first_write is None  # later the place alone is found out before
@@ -85,6 +91,13 @@ def is_whole_number(part: Symbol) -> bool:
     return _is_computed_place(part) or _is_whole(part)
 
 
+def _picks_several(part: Symbol) -> bool:
+    """Whether a part of a key is an array of places, or what NumPy makes one of."""
+    if isinstance(part, Constant):
+        return type(part.value) in (tuple, range)
+    return isinstance(part, Array | List | Tuple | Range)
+
+
 def _keeps_axes(entries: tuple[IndexEntry, ...]) -> bool:
     return any(entry is None or isinstance(entry, Span) for entry in entries)
 
@@ -97,17 +110,65 @@ def _is_ellipsis(trace: Trace, key: Symbol) -> bool:
 
 def _fancy_item(trace: Trace, array: Array, key: Symbol, parts: list[Symbol]) -> Symbol:
     """Elements or rows picked by arrays or lists of whole numbers."""
+    key = _mask_alone(array, key, parts)
     if isinstance(key, Array) and key.type.dtype.kind == "b":
         return call_whole(trace, MASKED, (array, key), may_raise=True)
     if array.type.ndim == 1 and isinstance(key, Array) and key.type.dtype.kind in "iu":
         if key.type.ndim > 1 and key.type.order != tuple(range(key.type.ndim)):
             raise GraphBreak("index", "with an array whose layout the result takes over")
-        return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=True)
+        fails = not _are_within(trace, key, array.type.shape[0])
+        return call_whole(trace, "numpy.ndarray.take", (array, key), may_raise=fails)
     if isinstance(key, Tuple):
         array, parts = _sliced_first(trace, array, _without_ellipsis(trace, array, parts))
     places = [_places(trace, part, length) for part, length in _axes_of(array, parts)]
     given = Tuple(tuple(places)) if isinstance(key, Tuple) else places[0]
-    return call_whole(trace, "operator.getitem", (array, given), may_raise=True)
+    fails = _may_be_outside(trace, array, given)
+    return call_whole(trace, "operator.getitem", (array, given), may_raise=fails)
+
+
+def _may_be_outside(trace: Trace, array: Array, key: Symbol) -> bool:
+    """Whether a key of arrays and numbers may be out of bounds."""
+    places = key.items if isinstance(key, Tuple) else (key,)
+    axes = zip(places, array.type.shape, strict=False)
+    return not all(_are_within(trace, place, length) for place, length in axes)
+
+
+def _are_within(trace: Trace, place: Symbol, length: Size) -> bool:
+    """Whether it is surely within an axis of this length: places of elements that are not zero, or an order."""
+    if isinstance(place, Constant) and isinstance(place.value, slice):
+        return True
+    number = known_int(place)
+    if number is not None:
+        nearest = number if number >= 0 else -number - 1
+        return trace.sizes.decide("gt", length, nearest)
+    if not isinstance(place, Array):
+        return False
+    node = trace.graph.value(place)
+    while node.op is ops.INDEX:
+        node = node.inputs[0]
+    axis, of = 0, node
+    if node.op is ops.ITEM:
+        axis, of = node.attributes["index"], node.inputs[0]
+    if of.op is not ops.CALL or not of.inputs or not isinstance(of.inputs[0].type, ArrayType):
+        return False
+    name, shape = of.attributes["function"].rpartition(".")[2], of.inputs[0].type.shape
+    if name not in PLACES_WITHIN or (name != "nonzero" and len(shape) != 1):
+        return False
+    return trace.sizes.resolved(shape[axis]) == trace.sizes.resolved(length)
+
+
+def _mask_alone(array: Array, key: Symbol, parts: list[Symbol]) -> Symbol:
+    """A mask of several axes in front of whole ones, without these: `array[mask, :]` is `array[mask]`."""
+    if not isinstance(key, Tuple) or len(parts) < 2:
+        return key
+    mask, *others = parts
+    if not isinstance(mask, Array) or mask.type.dtype.kind != "b" or mask.type.ndim < 2:
+        return key
+    rest = [one for one in others if not _is_constant(one, Ellipsis)]
+    fits = len(others) - len(rest) < 2 and mask.type.ndim + len(rest) <= array.type.ndim
+    if fits and all(isinstance(one, Slice) and _is_whole_axis(one) for one in rest):
+        return mask
+    return key
 
 
 def _without_ellipsis(trace: Trace, array: Array, parts: list[Symbol]) -> list[Symbol]:
@@ -154,16 +215,34 @@ def _places(trace: Trace, part: Symbol, length: Size) -> Symbol:
             if not trace.sizes.equal(part.type.shape[0], length):
                 raise GraphBreak("eager-raises", "IndexError: boolean index did not match")
             return call_whole(trace, "numpy.flatnonzero", (part,))
-        case List():
+        case List() | Tuple():
             places = [trace.look(one) for one in part.items]
             if places and all(map(_is_place, places)):
                 whole: dict[str, Symbol] = {"dtype": Constant(np.dtype(np.intp))}
                 return call_whole(trace, "numpy.array", (part,), whole, may_raise=True)
+            if len(places) == 1 and isinstance(places[0], Array):  # what `np.where(mask)` gives
+                return _in_one_row(trace, places[0])
+        case Range():
+            bounds = (part.start, part.stop, part.step)
+            return call_whole(trace, "numpy.arange", bounds, may_raise=True)
+        case Constant(value=range() as steps):
+            ends = (Constant(steps.start), Constant(steps.stop), Constant(steps.step))
+            return call_whole(trace, "numpy.arange", ends, may_raise=True)
+        case Constant(value=tuple() as numbers):
+            return _places(trace, Tuple(tuple(map(Constant, numbers))), length)
         case Constant() | Number() if _is_place(part):
             return part
         case Slice() if _is_whole_axis(part):
             return Constant(slice(None))
     raise GraphBreak("index", "with an array or list")
+
+
+def _in_one_row(trace: Trace, places: Array) -> Symbol:
+    """The array that NumPy makes of a tuple with one array of whole numbers."""
+    if places.type.dtype.kind not in "iu":
+        raise GraphBreak("index", "with a tuple of an array of other things than whole numbers")
+    whole = tuple(Span(0, length) for length in places.type.shape)
+    return trace.graph.view(places, ops.INDEX, {"index": (None, *whole)})
 
 
 def _is_place(symbol: Symbol) -> bool:
@@ -335,7 +414,11 @@ def store_item(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None:
         _store_where(trace, array, key, value)
         return
     parts = [trace.look(part) for part in (key.items if isinstance(key, Tuple) else (key,))]
-    if any(isinstance(part, Array | List) for part in parts):
+    alone = _mask_alone(array, key, parts)
+    if isinstance(alone, Array) and alone is not key:
+        _store_where(trace, array, alone, value)
+        return
+    if any(map(_picks_several, parts)):
         _store_fancy(trace, array, key, trace.look(value))
         return
     entries = basic_index(trace, array, key)
@@ -353,11 +436,15 @@ def _store_fancy(trace: Trace, array: Array, key: Symbol, value: Symbol) -> None
     is_alike = isinstance(value, Array) and value.type.dtype == array.type.dtype
     if array.path or not (is_alike or goes_into(trace, value, array.type.dtype)):
         raise GraphBreak("index", "with an array or list, to assign such values,")
-    if graph.first_write is not None or graph.in_late_side or buffer.frozen is not None:
+    places, is_late = None, graph.first_write is not None or graph.in_late_side
+    if is_late and buffer.frozen is None:
+        places = picking_key(trace, array, key)
+    if buffer.frozen is not None or (places and _may_be_outside(trace, array, places)):
         raise GraphBreak("raise-after-write", "an index that may be out of bounds")
     if buffer.visible:
         trace.arrays.check_writable(buffer)
-    call_writing(trace, "operator.setitem", (array, picking_key(trace, array, key), value))
+    places = places or picking_key(trace, array, key)
+    call_writing(trace, "operator.setitem", (array, places, value))
 
 
 def picking_key(trace: Trace, array: Array, key: Symbol) -> Symbol:
@@ -369,7 +456,7 @@ def picking_key(trace: Trace, array: Array, key: Symbol) -> Symbol:
     """
     key = trace.look(key)
     parts = [trace.look(part) for part in (key.items if isinstance(key, Tuple) else (key,))]
-    if not any(isinstance(part, Array | List) for part in parts):
+    if not any(map(_picks_several, parts)):
         raise GraphBreak("index", "with these, in place of arrays,")
     if isinstance(key, Tuple):
         parts = _without_ellipsis(trace, array, parts)

@@ -264,10 +264,10 @@ def _at(
     indices: Symbol,
     b: Symbol | None = None,
 ) -> Symbol:
-    """`ufunc.at(a, indices, b)` of a whole array: NumPy looks at the places before it writes.
+    """`ufunc.at(a, indices, b)`: NumPy looks at the places before it writes.
 
     It warns behind its writes, where plain Python could no longer begin anew: so an array that the program can see is
-    of a dtype of which nothing warns.
+    of a dtype of which nothing warns. Of a part of an array it is done to a copy, which is then stored.
     """
     trace, array = interpreter.trace, array_argument(interpreter, a, "ufunc.at")
     ufunc, value = arrays.plain(trace, of), NONE if b is None else trace.look(b)
@@ -276,11 +276,7 @@ def _at(
     is_alike = (
         isinstance(value, Array) and value.type.dtype == dtype and value.buffer is not array.buffer
     )
-    if (
-        getattr(np, ufunc.__name__, None) is not ufunc
-        or array.path
-        or array.buffer.frozen is not None
-    ):
+    if getattr(np, ufunc.__name__, None) is not ufunc or array.buffer.frozen is not None:
         raise GraphBreak("numpy-call", name)
     if not is_alike and not indexing.goes_into(trace, value, dtype):
         raise GraphBreak("numpy-call", f"{name} of such values")
@@ -288,13 +284,19 @@ def _at(
     if (
         graph.first_write is not None
         or graph.in_late_side
-        or (array.buffer.visible and not is_quiet)
+        or (array.buffer.visible and not is_quiet and not array.path)
     ):
         raise GraphBreak("raise-after-write", name)
     if array.buffer.visible:
         trace.arrays.check_writable(array.buffer)
     key = indexing.picking_key(trace, array, indices)
-    arrays.call_writing(trace, name, (array, key, value))
+    if not array.path:
+        arrays.call_writing(trace, name, (array, key, value))
+        return NONE
+    copy = graph.fresh(graph.node(ops.COPY, (graph.value(array),), {"order": "C"}))
+    assert isinstance(copy, Array)
+    arrays.call_writing(trace, name, (copy, key, value))
+    trace.store(array, graph.value(copy), "same_kind")
     return NONE
 
 

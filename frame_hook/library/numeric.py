@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,7 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType
+from ufuse.graph.typing.elementary import ELEMENTARY
 
 NONE, ONE = Constant(None), Constant(1)
 
@@ -294,7 +296,15 @@ def _is_compensated(terms: list[Symbol]) -> bool:
 
 
 def _of_known_values(function: Callable[..., Any]) -> Rule:
+    name = f"{function.__module__}.{function.__name__}"
+
     def rule(interpreter: Interpreter, *arguments: Symbol, **keywords: Symbol) -> Symbol:
+        given = [interpreter.trace.look(one) for one in arguments]
+        numbers = [one.node.type for one in given if isinstance(one, Number)]
+        # A graph of CuPy's arrays reads no elements of NumPy's: it begins behind the call.
+        reads = "cupy" in sys.modules and any(isinstance(one, ArrayType) for one in numbers)
+        if name in ELEMENTARY and not keywords and numbers and not reads:
+            return arrays.call_whole(interpreter.trace, name, given, may_raise=True)
         values = [_value(interpreter, one, function) for one in arguments]
         named = {name: _value(interpreter, one, function) for name, one in keywords.items()}
         return pure(lambda: function(*values, **named))

@@ -34,7 +34,6 @@ from ufuse.frame_hook.nests import (
     sorted_places,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
-from ufuse.frame_hook.nests.frames import handled
 from ufuse.frame_hook.nests.handlers import HANDLERS
 from ufuse.frame_hook.nests.outermost import all_turns, turns_left
 from ufuse.frame_hook.nests.positions import (
@@ -373,9 +372,7 @@ def names_of(code: CodeType) -> frozenset[str] | None:
     """The globals that a function uses; None where no nest can have some instruction of it."""
     positions = read_positions(code)
     table = [one for one in instructions.instructions(code) if one.position in positions]
-    if not handled(code).isdisjoint(one.position for one in table) or not all(
-        one.opname in HANDLERS or one.opname.startswith(JUMPS) for one in table
-    ):
+    if not all(one.opname in HANDLERS or one.opname.startswith(JUMPS) for one in table):
         return None
     return frozenset(
         code.co_names[(one.arg or 0) >> 1] for one in table if one.opname == "LOAD_GLOBAL"

@@ -17,20 +17,6 @@ RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a 
 HIDDEN = (RESULT, LOST)
 
 
-@instructions.per_code
-def handled(code: types.CodeType) -> frozenset[int]:
-    """The positions in a `try` or `with`.
-
-    The handler of a comprehension (from 3.12 on) only gives hidden variables back: turns that raise are plain Python's.
-    """
-    table = instructions.by_position(code)
-    return frozenset(
-        position
-        for position, entry in instructions.protections(code).items()
-        if table[entry.target].opname == "PUSH_EXC_INFO"
-    )
-
-
 @record
 class Tries:
     """What tries to read a loop have come to.
@@ -87,7 +73,6 @@ class Function:
         self.table = instructions.by_position(code)
         self.live = instructions.live_locals(code)
         self.joins = joins(code)
-        self.protected = handled(code)
         self.raising = raising_positions(code)
         # A function of its own up to 3.11, which begins with its iterator.
         self.is_comprehension = code.co_varnames[:1] == (".0",)

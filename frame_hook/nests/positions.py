@@ -119,7 +119,8 @@ def _first_of_test(code: types.CodeType, header: int) -> int:
 def exit_place(code: types.CodeType, position: int, least: int) -> int | None:
     """Where a frame goes on that leaves a loop for a position; None: it cannot.
 
-    What only drops iterators is passed over, as long as the stack keeps its `least` values.
+    What only drops iterators is passed over, as long as the stack keeps its `least` values. A handler that keeps more
+    of them may come back to the loop, whose iterators are not what plain Python's would be.
     """
     table, depths = instructions.by_position(code), instructions.flow(code).depths
     while True:
@@ -131,7 +132,25 @@ def exit_place(code: types.CodeType, position: int, least: int) -> int | None:
         ):
             position += one.size
         else:
-            return None if why_not_resume(code, position) is not None else position
+            cannot = why_not_resume(code, position) is not None
+            return None if cannot or _may_come_back(code, position, least) else position
+
+
+def _may_come_back(code: types.CodeType, position: int, least: int) -> bool:
+    """Whether an exception may be handled with more than `least` values on the stack, from a position on."""
+    table, depths = instructions.by_position(code), instructions.flow(code).depths
+    protected = instructions.protections(code)
+    seen, waiting = {position}, [position]
+    while waiting:
+        one = waiting.pop()
+        if one in protected and protected[one].depth > least:
+            return True
+        following = [
+            next_ for next_ in instructions.successors(table[one]) if depths.get(next_, 0) > least
+        ]
+        waiting += [next_ for next_ in following if next_ not in seen]
+        seen.update(following)
+    return False
 
 
 @instructions.per_code

@@ -599,8 +599,6 @@ class Reader(Holders):
             if self.frame.caller is not None and instruction.position in function.raising:
                 self.go_to_doubt()
                 return
-            if instruction.position in function.protected:
-                raise NotNativeError("it stands in a try or with")
             handler = HANDLERS.get(name)
             if handler is None:
                 raise NotNativeError(refusals.why_not_instruction(name))

@@ -59,9 +59,9 @@ REFUSALS: dict[str, Refusal] = {
         ),
     ),
     "loop-control": Refusal(
-        "it stands in a `try` or `with`, or has one",
-        "put the `try` or `with` around the loop, in a function that calls it",
-        (".*stands in a try or with", ".*(with` block|`except|handling an exception).*"),
+        "it has a `with`",
+        "put the `with` around the loop, or what it does before and behind it",
+        (".*(with` block|`except|handling an exception).*",),
     ),
     "loop-attribute": Refusal(
         "it sets an attribute to what is neither a number nor an array, or reads one that is not followed",

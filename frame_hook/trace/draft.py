@@ -208,9 +208,8 @@ class Draft:
             late |= self._has_fence and any(isinstance(one.type, ArrayType) for one in node.inputs)
         late |= self.switches and isinstance(node.type, ArrayType)
         if late or (may_warn(node) and any(map(may_warn, self.nodes[self.first_write :]))):
-            raise GraphBreak(
-                "raise-after-write", str(node.attributes.get("operator", node.op.name))
-            )
+            called = node.attributes.get("operator") or node.attributes.get("function")
+            raise GraphBreak("raise-after-write", str(called or node.op.name))
         self.nodes.insert(self.first_write, node)
         self.first_write += 1
 

@@ -27,6 +27,7 @@ from ufuse.graph.typing.call import (
 )
 from ufuse.graph.typing.counting import COUNTING
 from ufuse.graph.typing.draws import DRAWING
+from ufuse.graph.typing.elementary import ELEMENTARY
 from ufuse.graph.typing.gathering import GATHERING, put
 from ufuse.graph.typing.matrices import MATRICES
 from ufuse.graph.typing.missing import MISSING
@@ -540,6 +541,7 @@ CALLS: dict[str, Rule] = {
     **COUNTING,
     **GATHERING,
     **DRAWING,
+    **ELEMENTARY,
     **MATRICES,
     **MISSING,
 }

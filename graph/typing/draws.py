@@ -74,6 +74,20 @@ def _lengths(call: Call) -> Shape:
     return tuple(call.size(place, "a length") for place in range(1, len(call.arguments)))
 
 
+def _counted_of(whole: str, count: int, call: Call) -> Shape:
+    """Of a distribution whose parameters `whole` are whole numbers."""
+    names = WHOLE_PARAMETERS[call.name.rpartition(".")[2]].split()
+    for place, name in enumerate(names, 1):
+        found = call.argument(place, name)
+        type_ = found.type if isinstance(found, Constant) else found
+        is_whole = (isinstance(type_, NumberType) and type_.kind == "int") or (
+            isinstance(type_, ArrayType) and np.can_cast(type_.dtype, WHOLE)
+        )
+        if name in whole.split() and not is_whole:
+            raise CannotInfer(f"{call.name} of what are no whole numbers")
+    return _drawn(count, call)
+
+
 def _limited(call: Call) -> Shape:
     """Of whole numbers between others."""
     for one in (*call.arguments[1:3], *(call.keywords.get(name) for name in ("low", "high"))):
@@ -98,10 +112,7 @@ def _source(call: Call) -> tuple[Size | None, np.dtype]:
 
 def _chosen(call: Call) -> Shape:
     _source(call)
-    shape = _wanted(call, 2)
-    if shape is None:
-        raise CannotInfer(f"{call.name} of one")
-    return shape
+    return _wanted(call, 2) or ()
 
 
 def _permuted(call: Call) -> Shape:
@@ -126,8 +137,10 @@ def _between(call: Call, shape: Shapes) -> Type:
 
 
 def _member(call: Call, shape: Shapes) -> Type:
-    _, dtype = _source(call)
-    return _typed(call, shape, dtype, NumberType("int"))
+    """Of an int Python's number, of a vector an element."""
+    count, dtype = _source(call)
+    one = NumberType("int") if count is None else ArrayType(dtype, (), (), scalar=True)
+    return _typed(call, shape, dtype, one)
 
 
 def _typed(call: Call, shape: Shapes, dtype: np.dtype, one: Type) -> Type:
@@ -150,8 +163,14 @@ PARAMETERS = {
     "normal": "loc scale", "uniform": "low high", "exponential": "scale", "lognormal": "mean sigma",
     "gamma": "shape scale", "beta": "a b", "standard_gamma": "shape", "laplace": "loc scale", "logistic": "loc scale",
     "gumbel": "loc scale", "chisquare": "df", "standard_t": "df", "weibull": "a", "pareto": "a", "rayleigh": "scale",
+    "triangular": "left mode right", "vonmises": "mu kappa", "power": "a", "wald": "mean scale", "f": "dfnum dfden",
+    "standard_cauchy": "", "noncentral_chisquare": "df nonc",
 }  # fmt: skip
-WHOLE_PARAMETERS = {"poisson": "lam", "geometric": "p"}
+WHOLE_PARAMETERS = {
+    "poisson": "lam", "geometric": "p", "binomial": "n p", "negative_binomial": "n p", "zipf": "a", "logseries": "p",
+    "hypergeometric": "ngood nbad nsample",
+}  # fmt: skip
+COUNTS = {"binomial": "n", "hypergeometric": "ngood nbad nsample"}  # parameters that must be whole
 NAMES = BESIDE | {
     name for text in (PARAMETERS | WHOLE_PARAMETERS).values() for name in text.split()
 }
@@ -161,7 +180,7 @@ OF_BOTH = {
         for name, text in PARAMETERS.items()
     },
     **{
-        name: Rule(partial(_drawn, len(text.split())), gives=_counted)
+        name: Rule(partial(_counted_of, COUNTS.get(name, ""), len(text.split())), gives=_counted)
         for name, text in WHOLE_PARAMETERS.items()
     },
     "permutation": Rule(_permuted, gives=_member),

@@ -267,3 +267,91 @@ def one_or_none_of_an_axis(a, f, i, mask):
             a[0][few] * 2,
         ]
     return found
+
+
+@PROGRAMS.whole(lambda: (table("C"), np.arange(60.0).reshape(3, 4, 5), 5))
+def ranges_and_tuples_as_places(a, f, n):
+    i = np.where(a[:, 0] > 10)
+    found = (
+        a[range(n)],
+        a[range(len(a)), 1],
+        a[range(1, 6, 2), 0:3],
+        a[(0, 1), (2, 3)],
+        a[:, (1, -2)],
+        f[1, (0, 2)],
+        a[i],
+        a[i, :2],
+    )
+    a[i, 1] *= -1
+    return found, a[i, 1], i
+
+
+@PROGRAMS.either(lambda: (table("C"), np.arange(60.0).reshape(3, 4, 5), 5))
+def ranges_and_tuples_that_are_stored_at_or_do_not_fit(a, f, n):
+    a[range(3), 0] = 5.0
+    a[(0, 1), 1] += 1
+    a[range(n), 2] = a[range(1, n + 1), 3]
+    said = [a[range(n, -1, -1)], a[range(n, n)], a[((1, 2),)], a[()].shape]
+    for key in (range(9), (range(9), 0), ((0, 99), 1), ((True, False), 0), ((0.5, 1), 0)):
+        try:
+            said.append(a[key])
+        except IndexError as error:
+            said.append(str(error))
+    return said
+
+
+@PROGRAMS.whole(lambda: (table("C"), np.arange(84.0).reshape(6, 7, 2)))
+def masks_of_several_axes_before_whole_ones(a, f):
+    wall = a % 3 == 1
+    found = f[wall, :]
+    f[wall, :] = found[:, [1, 0]]
+    f[wall, ...] *= 2
+    f[a > 40, :] = -1.0
+    return found, f[wall, ...], f[wall, :].sum(axis=0)
+
+
+@PROGRAMS.either(lambda: (table("C"), np.arange(84.0).reshape(6, 7, 2)))
+def masks_of_several_axes_that_do_not_fit(a, f):
+    said = [f[a > 5, 0], f[a > 5, 1:], f.transpose(1, 0, 2)[a.T > 5, :]]
+    for read in (lambda: f[a[:, :2] > 5, :], lambda: f[a > 5, :, :], lambda: f[a > 5, ..., ...]):
+        try:
+            said.append(read())
+        except IndexError as error:
+            said.append(str(error))
+    return said
+
+
+@PROGRAMS.whole(
+    lambda: (np.array([0.5, -1.0, 2.0, -3.0]), np.arange(4.0), np.arange(8.0).reshape(4, 2))
+)
+def stored_at_places_found_before(x, y, a):
+    i = np.where(x < 0)[0]
+    x[i] = 0.0
+    y[i] += 2.0
+    a[i, 1] = y[i]
+    order = np.argsort(x)
+    y[order] = x
+    a[np.flatnonzero(y > 0), -1] *= 3
+    return x[order], a[order[::-1]], a[i]
+
+
+@PROGRAMS.either(lambda: (np.array([0.5, -1.0, 2.0, -3.0]), np.arange(3.0), np.zeros((2, 2))))
+def stored_at_places_of_a_longer_array(x, y, a):
+    i = np.where(x < 0)[0]
+    x[i] = 0.0
+    said = []
+    for change in (
+        lambda: y.__setitem__(i, 1.0),
+        lambda: a.__setitem__((i, 1), 1.0),
+        lambda: y[np.argsort(x)],
+    ):
+        try:
+            said.append(change())
+        except IndexError as error:
+            said.append(str(error))
+    i[0] = 7
+    try:
+        x[i] = 1.0
+    except IndexError as error:
+        said.append(str(error))
+    return said, x, y, a

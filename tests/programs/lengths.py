@@ -112,6 +112,28 @@ def added_at_places_of_an_argument(i, small, more):
     return small
 
 
+@PROGRAMS.whole(lambda: (np.arange(12.0).reshape(6, 2), [0, 3, 3, 5], np.arange(12).reshape(3, 4)))
+def added_at_places_of_a_part(x, i, counts):
+    force = np.zeros(x.shape)
+    np.add.at(force[:, 0], i, x[:4, 1])
+    np.subtract.at(force[:, 1], i, x[:4, 0])
+    np.add.at(force[1:], [0, 1, 0], 1.0)
+    np.maximum.at(counts.T, ([0, 1], [1, 0]), 9)
+    return force, force.sum(axis=0)
+
+
+@PROGRAMS.either(lambda: (np.array([[1e308, 2.0], [1e308, 3.0]]), [0, 1, 1], [0, 5]))
+def added_at_places_of_a_part_that_overflow(x, i, j):
+    np.multiply.at(x[:, 0], i, 2.0)
+    said = []
+    try:
+        np.add.at(x[:, 1], j, 2.0)
+    except IndexError as error:
+        said.append(str(error))
+    np.add.at(x[:, 1], i, x[[0, 1, 1], 0])
+    return x, said
+
+
 @PROGRAMS.either(lambda: (np.array([0, 9]), np.array([5, 6, 7])))
 def added_nowhere(i, a):
     try:

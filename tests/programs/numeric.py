@@ -254,3 +254,41 @@ def shortest(graph, start):
                 distances[other] = distance + length
                 heapq.heappush(heap, (distances[other], other))
     return distances
+
+
+# Functions of single numbers ------------------------------------------------------------------------------------------
+
+
+@PROGRAMS.whole(lambda: (uniform(5), uniform(5, 2)))
+def turned(state, points):
+    c, s = math.cos(state[2]), math.sin(state[2])
+    rotation = np.array([[c, -s], [s, c]])
+    moved = points @ rotation.T + state[:2]
+    bearing = math.atan2(state[1] - moved[0, 1], state[0] - moved[0, 0])
+    distance = math.hypot(state[0] - moved[0, 0], state[1] - moved[0, 1])
+    weight = math.exp(-(distance**2)) / math.sqrt(2 * math.pi * state[3])
+    return (
+        moved,
+        bearing,
+        weight * state,
+        math.log(weight, 2),
+        math.degrees(bearing),
+        math.isnan(weight),
+    )
+
+
+@PROGRAMS.either(lambda: (uniform(5), np.array([3, 4]), np.array([2.5, -1.0], np.float32)))
+def numbers_that_do_not_fit(x, i, small):
+    found = [math.hypot(*i), math.sqrt(i[1]), math.fabs(small[1]), math.pow(small[0], i[0])]
+    x[0] = math.copysign(x[1], small[1])
+    for attempt in (
+        lambda: math.sqrt(x[0]), lambda: math.exp(x[1] * 1e6 + 1e5), lambda: math.sin(x[0] * 1j),
+        lambda: math.sin(x[:2]), lambda: math.log(x[0] - x[0]), lambda: math.atan2(x[0]), lambda: math.cos(small[0]) + x[0],
+    ):  # fmt: skip
+        try:
+            found.append(attempt())
+        except (ValueError, OverflowError, TypeError) as error:
+            found.append(str(error))
+    if math.isfinite(x[1]):
+        x *= math.gamma(x[1] + 1)
+    return found, x

@@ -72,9 +72,38 @@ def chosen(rng, x):
     )
 
 
+def chosen_singly(rng, x):
+    weights = x / x.sum()
+    return (
+        rng.choice([0, 1, 2]) + 1,
+        rng.choice((0.5, 2.5), p=[0.25, 0.75]) * x,
+        rng.choice(range(len(x))),
+        rng.choice(len(x)),
+        rng.choice(x),
+        rng.choice(x, p=weights),
+        rng.choice([True, False]),
+        rng.choice([3, 4], size=3),
+        rng.permutation([3, 1, 2]),
+        x * 2,
+    )
+
+
+def successes(rng, x):
+    counts = rng.binomial(5, x / 40)
+    return (
+        rng.binomial(1, 0.5) * 2,
+        rng.binomial(20, 0.25, size=3) + counts.sum(),
+        rng.binomial(len(x), 0.1),
+        rng.binomial(counts, 0.5) + x,
+        rng.hypergeometric(5, 4, 3),
+        rng.triangular(0, 1, 2, size=2) * 2,
+    )
+
+
 PROGRAMS = [
     (noisy, np.random.Generator), (legacy, np.random.RandomState), (chosen, np.random.Generator),
-    (chosen, np.random.RandomState),
+    (chosen, np.random.RandomState), (chosen_singly, np.random.Generator), (chosen_singly, np.random.RandomState),
+    (successes, np.random.Generator), (successes, np.random.RandomState),
 ]  # fmt: skip
 
 
@@ -277,7 +306,11 @@ def test_every_method(name: str) -> None:
     count = len((PARAMETERS | WHOLE_PARAMETERS).get(method, "").split())
     calls = {
         "permutation": ("(n)", "(x)"),
-        "choice": ("(n, 3)", "(x, size=(2, n))", "(x, size=n, replace=True)"),
+        "binomial": ("(n, 0.5)", "(n, 0.5, size=n)", "(n, p=x / 9)", "(np.arange(6), 0.5, (2, 6))"),
+        "hypergeometric": ("(n, 4, 5)", "(n, 4, 5, size=n)"),
+        "triangular": ("(0.5, 1.0, 2.5)", "(x - 1, x, x + 1)", "(0, 1, 2, size=(2, n))"),
+        "zipf": ("(2.5)", "(x + 1)", "(2.5, size=(2, n))"),
+        "choice": ("(n)", "(x)", "(n, 3)", "(x, size=(2, n))", "(x, size=n, replace=True)"),
         "integers": ("(n)", "(0, n)", "(2, high=n, size=(2, 3))", "(n, size=n, endpoint=True)", "(3, size=4, dtype='i1')"),
         "randint": ("(n)", "(0, n)", "(2, high=n, size=(2, 3))"),
         "rand": ("()", "(n)", "(2, n)"),
@@ -290,7 +323,7 @@ def test_every_method(name: str) -> None:
         ),
     )  # fmt: skip
     for call in calls:
-        space: dict[str, Any] = {}
+        space: dict[str, Any] = {"np": np}
         exec(f"def draw(rng, x, n): return rng.{method}{call}", space)
         compiled = ufuse.compile(space["draw"], fullgraph=count > 0 or "x," not in call)
         for seed in range(2):

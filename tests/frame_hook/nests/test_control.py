@@ -1,7 +1,7 @@
 """Native loops that call functions, loop over arrays and tuples, and turn while a condition holds."""
 
 # Functions under test are written as users write them.
-# ruff: noqa: ANN001, ANN002, ANN201, ANN202, B905
+# ruff: noqa: ANN001, ANN002, ANN201, ANN202, ANN204, B905, TRY301
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
@@ -324,3 +324,154 @@ def searching(x, wanted):
 def test_inner_loops(function, make) -> None:
     """Over arrays, tuples and ranges, together, numbered and backwards; and while a condition holds."""
     assert native_turns(function, make) > N - 10
+
+
+# Exceptions that are handled --------------------------------------------------------------------------------------
+
+
+def element_or_nothing(x, i):
+    try:
+        return x[i]
+    except IndexError:
+        return 0.0
+
+
+def within_tries(x, grid):
+    s, failed, count = 0.0, 0, 0
+    for i in range(len(x) + 5):
+        try:
+            s += x[i] * grid[i % 5, 1]
+            if i % 7 == 0:
+                continue
+        except IndexError as error:
+            failed += len(str(error))
+        else:
+            s += 0.5
+        finally:
+            count += 1
+        s += element_or_nothing(x, i + 3)
+    return s, failed, count, i
+
+
+def divided_in_tries(n):
+    total = failed = 0
+    for i in range(n):
+        try:
+            try:
+                total += i // (i % 1000)
+            finally:
+                total += 1
+        except ZeroDivisionError:
+            failed += 1
+    return total, failed
+
+
+def raising_in_tries(x):
+    s, told = 0.0, []
+    for i in range(len(x)):
+        try:
+            if x[i] > 1.999:
+                raise ValueError(i)
+            for j in range(3):
+                s += x[i - j]
+        except ValueError as error:
+            told.append(error.args)
+        if i == len(x) - 3:
+            break
+    return s, told, i
+
+
+def raising_within_two_loops(x):
+    s, told = 0.0, []
+    for i in range(len(x)):
+        for j in range(3):
+            try:
+                s += x[i] * j
+                if i % 500 == 3:
+                    raise IndexError
+            except IndexError:
+                told.append((i, j))
+        for v in (0.5, 2.0):
+            if i % 700 == 5:
+                try:
+                    raise ValueError(v)
+                except ValueError as error:
+                    told.append(error.args)
+                    continue
+            s -= v
+    return s, told, i, j
+
+
+def around_loops(x):
+    s = 0.0
+    try:
+        for i in range(len(x) + 1):
+            s += x[i]
+    except IndexError as error:
+        s += len(str(error)) + i
+        for v in x:  # while the exception is handled
+            s -= v * 0.5
+        try:
+            raise
+        except IndexError as again:
+            s += again is error
+    finally:
+        s += 1.0
+    return s
+
+
+class Counted:
+    """A context that counts, and holds exceptions back."""
+
+    def __init__(self):
+        self.entered, self.told = 0, []
+
+    def __enter__(self):
+        self.entered += 1
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.told.append(str(value))
+        return kind is IndexError
+
+
+def within_a_with(x):
+    s, context = 0.0, Counted()
+    with context:
+        for i in range(len(x)):
+            s += x[i]
+    with context as same:
+        for i in range(len(x) + 1):
+            s += x[i] * same.entered
+    return s, context.told, i
+
+
+def returning_from_tries(x):
+    s = 0.0
+    try:
+        for i in range(len(x)):
+            s += x[i]
+            if i == len(x) - 9:
+                return s, i
+    except IndexError:
+        return -1.0, i
+    finally:
+        x[0] += 1.0
+    return s, -1
+
+
+@pytest.mark.parametrize(
+    ("function", "make"),
+    [
+        (within_tries, lambda: (np.linspace(0, 1, N), np.arange(10.0).reshape(5, 2))),
+        (divided_in_tries, lambda: (N,)),
+        (raising_in_tries, lambda: (np.linspace(0, 2, N),)),
+        (raising_within_two_loops, lambda: (np.linspace(0, 2, N),)),
+        (around_loops, lambda: (np.linspace(0, 1, N),)),
+        (within_a_with, lambda: (np.linspace(0, 1, N),)),
+        (returning_from_tries, lambda: (np.linspace(0, 1, N),)),
+    ],
+)
+def test_exceptions_that_are_handled(function, make) -> None:
+    """A turn in which something is raised is plain Python's; the others are native, within a `try` or around one."""
+    assert native_turns(function, make) > N - 30
