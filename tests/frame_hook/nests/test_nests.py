@@ -478,12 +478,14 @@ def test_a_nest_that_a_later_turn_has_got_is_used_again() -> None:
     compiled = ufuse.compile(diagonals)
     compiled.reset()
     plain = diagonals(x, 1500)
-    turns = [0]
-    for _ in range(12):
+    turns, used = [0], 0
+    for _ in range(60):
         best, last = compiled(x, 1500)
         assert (best, last.tobytes()) == (plain[0], plain[1].tobytes())
         turns.append(sum(loop.turns for loop in loops_of(compiled)))
-    used = sum(after > before + 1000 for before, after in itertools.pairwise(turns))
+        used = sum(after > before + 1000 for before, after in itertools.pairwise(turns))
+        if used > 4:
+            break
     assert used == 0 or used > 4  # on a busy machine the nest may not pay
 
 
