@@ -106,13 +106,13 @@ def seeded(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def check(function: Callable[..., Any], *arguments: Any, native: bool = True) -> None:
+def check(function: Callable[..., Any], *arguments: Any) -> None:
     """Compiled it gives what plain Python does, for several seeds; most turns are native."""
     compiled = ufuse.compile(function)
     plain, other = seeded(function), seeded(compiled)
     for seed in range(4):
         assert repr(plain(seed, *arguments)) == repr(other(seed, *arguments)), seed
-    assert any(loop.turns for loop in loops_of(compiled)) == native
+    assert any(loop.turns for loop in loops_of(compiled))
 
 
 @pytest.mark.parametrize("case", FUNCTIONS, ids=lambda case: case[0].__name__)
@@ -123,18 +123,8 @@ def test_functions_of_the_module(case) -> None:
 
 
 def test_real_numbers_of_every_distribution_in_python_code() -> None:
-    """`triangular` has a handler, which no nest follows; without it the loop is native."""
-    check(real, 60, native=False)
-
-    def without(n):
-        total = 0.0
-        for _ in range(n):
-            total += random.uniform(-1, 2.5) + random.expovariate(2.0) + random.paretovariate(3.0)
-            total += random.normalvariate(0.5, 2) * random.gauss(1, np.float64(0.5))
-            total -= random.gauss() + random.weibullvariate(1.0, 1.5)
-        return total
-
-    check(without, N)
+    """`triangular` has a handler, which turns leave to plain Python where something is raised."""
+    check(real, 60)
 
 
 def test_a_list_is_shuffled() -> None:
