@@ -40,11 +40,11 @@ from ufuse.frame_hook.code.instructions import (
     CACHE_SIZES,
     VERSION,
     Instruction,
-    Location,
     by_position,
     exception_entries,
     flow,
     instructions,
+    per_code,
     protections,
 )
 from ufuse.frame_hook.code.kept_builtins import KEPT
@@ -56,7 +56,7 @@ from ufuse.frame_hook.code.stops import (
     why_not_resume,
     why_not_stop,
 )
-from ufuse.frame_hook.code.written_tables import exception_table, line_table
+from ufuse.frame_hook.code.written_tables import LineTable, exception_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -160,7 +160,7 @@ def resume_code(
         co_consts=(*code.co_consts, None, restore, suspend, *keys),
         co_code=assembled(code, edits, places),
         co_exceptiontable=exception_table(sorted(protected_ranges(code, edits, places))),
-        co_linetable=line_table(located(code, edits, places), code.co_firstlineno),
+        co_linetable=locations(code, edits, places),
     )
 
 
@@ -245,9 +245,15 @@ def prefixes_of(arg: int) -> int:
 # ---- distances -----------------------------------------------------------------------------------
 
 
+@per_code
+def jumps_of(code: CodeType) -> tuple[Instruction, ...]:
+    """The instructions that have a target."""
+    return tuple(one for one in instructions(code) if one.target is not None)
+
+
 def placed(code: CodeType, edits: Edits) -> Placement:
     """Give every instruction its place, with as few EXTENDED_ARG as all distances allow."""
-    jumps = [instruction for instruction in instructions(code) if instruction.target is not None]
+    jumps = jumps_of(code)
     prefixes = dict.fromkeys((PROLOGUE, *(jump.position for jump in jumps)), 0)
     while True:
         places = placed_with(code, edits, prefixes)
@@ -307,22 +313,23 @@ def jump_arguments(
 
 
 def assembled(code: CodeType, edits: Edits, places: Placement) -> bytes:
-    """The bytes of resume code."""
-    listing, units = instructions(code), code.co_code
-    jumps = [instruction for instruction in listing if instruction.target is not None]
-    arguments = dict(jump_arguments(jumps, edits, places))
-    on = unit("JUMP_FORWARD", arguments[PROLOGUE], places.prefixes[PROLOGUE])
+    """The bytes of resume code: the original's between stops and jumps."""
+    units, listing = code.co_code, by_position(code)
+    arguments = dict(jump_arguments(jumps_of(code), edits, places))
+    on = unit("JUMP_FORWARD", arguments.pop(PROLOGUE), places.prefixes[PROLOGUE])
     data = bytearray(edits.prologue) + unit(IF_NOT_NONE, len(on) // 2) + on
     data += unit("JUMP_BACKWARD", len(on) // 2 + BACK)
-    for instruction in listing:
-        position = instruction.position
+    done = 0
+    for position in sorted(arguments.keys() | edits.stops.keys()):
+        data += units[2 * done : 2 * position]
+        done = position
         if position in edits.stops:
             data += edits.stops[position].units
         if position in arguments:
+            instruction = listing[position]
             data += unit(instruction.opname, arguments[position], places.prefixes[position])
-        else:
-            data += units[2 * position : 2 * (position + instruction.size)]
-    return bytes(data)
+            done += instruction.size
+    return bytes(data + units[2 * done :])
 
 
 # ---- handlers ------------------------------------------------------------------------------------
@@ -409,13 +416,59 @@ def protected_ranges(
             yield start, bodies[entry.end] - start, target, depth
 
 
-def located(code: CodeType, edits: Edits, places: Placement) -> Iterator[tuple[Location, int]]:
-    """The location and size of every piece of resume code; what is added gets that of the next one with a line."""
-    listing = by_position(code)
-    yield listing[edits.landing].location, places.labels[0]
+class WrittenLines(NamedTuple):
+    """A code object's line table: where each instruction's entries begin, and the line before each."""
+
+    data: bytes
+    starts: list[int]
+    lines: list[int]
+    numbers: dict[int, int]  # of instructions, by their positions
+
+
+@per_code
+def written_lines(code: CodeType) -> WrittenLines:
+    """The line table that code has without edits."""
+    table, starts, lines = LineTable(code.co_firstlineno), [0], [code.co_firstlineno]
     for instruction in instructions(code):
-        if instruction.position in edits.stops:
-            # PUSH_EXC_INFO has no line, and neither would a frame that stops there
-            place = landing(code, instruction.position)
-            yield listing[place].location, len(edits.stops[instruction.position].units) // 2
-        yield instruction.location, size_with(instruction, places.prefixes)
+        table.add(instruction.location, instruction.size)
+        starts.append(len(table.data))
+        lines.append(table.line)
+    numbers = {one.position: number for number, one in enumerate(instructions(code))}
+    return WrittenLines(bytes(table.data), starts, lines, numbers)
+
+
+def locations(code: CodeType, edits: Edits, places: Placement) -> bytes:
+    """The line table of resume code; what is added gets the location of the next instruction with a line.
+
+    Between stops, and jumps that are longer or shorter, it is the original's, as soon as the line before is that.
+    """
+    listing, written, table = (
+        instructions(code),
+        written_lines(code),
+        LineTable(code.co_firstlineno),
+    )
+    table.add(by_position(code)[edits.landing].location, places.labels[0])
+    changed = {
+        one.position for one in jumps_of(code) if size_with(one, places.prefixes) != one.size
+    }
+    done = 0
+    for number in (
+        *sorted(map(written.numbers.__getitem__, changed | edits.stops.keys())),
+        len(listing),
+    ):
+        while done < number and table.line != written.lines[done]:
+            table.add(listing[done].location, listing[done].size)
+            done += 1
+        if done < number:
+            table.data += written.data[written.starts[done] : written.starts[number]]
+            table.line = written.lines[number]
+        if number < len(listing):
+            instruction = listing[number]
+            if instruction.position in edits.stops:
+                # PUSH_EXC_INFO has no line, and neither would a frame that stops there
+                place = landing(code, instruction.position)
+                size = len(edits.stops[instruction.position].units) // 2
+                table.add(by_position(code)[place].location, size)
+            table.add(instruction.location, size_with(instruction, places.prefixes))
+            done = number + 1
+    return bytes(table.data)

@@ -27,16 +27,22 @@ def exception_table(ranges: Iterable[tuple[int, int, int, int]]) -> bytes:
     return bytes(data)
 
 
-def line_table(pieces: Iterable[tuple[Location, int]], line: int) -> bytes:
-    """Write locations as CPython stores them: entries of at most 8 code units, each line a step."""
-    data = bytearray()
-    for location, size in pieces:
+class LineTable:
+    """Locations as CPython stores them: entries of at most 8 code units, each line a step from `line`."""
+
+    __slots__ = ("data", "line")
+
+    def __init__(self, line: int) -> None:
+        self.data = bytearray()
+        self.line = line
+
+    def add(self, location: Location, size: int) -> None:
+        """Append what so many code units have for a location."""
         for units in (*[8] * ((size - 1) // 8), (size - 1) % 8 + 1):
-            kind, details = location_entry(location, line)
-            data.append(128 | kind << 3 | units - 1)
-            data += details
-            line = line if location[0] is None else location[0]
-    return bytes(data)
+            kind, details = location_entry(location, self.line)
+            self.data.append(128 | kind << 3 | units - 1)
+            self.data += details
+            self.line = self.line if location[0] is None else location[0]
 
 
 def location_entry(location: Location, line: int) -> tuple[int, bytes]:
