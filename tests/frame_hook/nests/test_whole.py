@@ -363,7 +363,7 @@ def test_whole_calls_begin_with_better_code(monkeypatch: pytest.MonkeyPatch) -> 
     compiled = ufuse.compile(sums)
     while not compiled.__ufuse_cache__.whole_call_after:
         compiled(X)
-    monkeypatch.setattr(compiled.__ufuse_session__, "measures", True)
+    monkeypatch.setattr(compiled.__ufuse_session__._traces, "_measures", True)
     end = time.monotonic() + 20
     while compiled.__ufuse_cache__.whole_call is None and time.monotonic() < end:
         assert compiled(X).tobytes() == sums(X).tobytes()
