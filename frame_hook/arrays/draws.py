@@ -16,6 +16,7 @@ import numpy as np
 
 from ufuse.frame_hook.arrays.arrays import argument_of
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
+from ufuse.frame_hook.objects.values import range_bounds
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Constant, Instance, List, Range, Symbol, Tuple
 from ufuse.graph import ops
@@ -86,11 +87,8 @@ def draw(
 def _as_vector(interpreter: Interpreter, source: Symbol) -> Symbol:
     """A list, tuple or range to choose from, as the array that NumPy makes of it."""
     found = interpreter.trace.look(source)
-    if isinstance(found, Constant) and isinstance(found.value, range):
-        steps = found.value
-        found = Range(Constant(steps.start), Constant(steps.stop), Constant(steps.step))
-    if isinstance(found, Range):
-        return interpreter.call(Constant(np.arange), (found.start, found.stop, found.step))
+    if isinstance(found, Range) or (isinstance(found, Constant) and type(found.value) is range):
+        return interpreter.call(Constant(np.arange), range_bounds(found))
     is_sequence = isinstance(found, List | Tuple) or (
         isinstance(found, Constant) and isinstance(found.value, tuple)
     )

@@ -17,6 +17,7 @@ from ufuse.frame_hook.arrays.arrays import (
     total,
 )
 from ufuse.frame_hook.arrays.computed import computed_size
+from ufuse.frame_hook.objects.values import range_bounds
 from ufuse.frame_hook.trace.draft import computation
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.sizes import LARGEST_INT, MOST_ASSUMED
@@ -44,11 +45,7 @@ from ufuse.graph.typing.counting import MASKED
 from ufuse.graph.typing.shapes import is_c_like
 
 IndexEntry = Size | Span | None
-PLACES_WITHIN = (
-    "nonzero",
-    "flatnonzero",
-    "argsort",
-)  # functions that give places in their argument
+PLACES_WITHIN = "nonzero", "flatnonzero", "argsort"  # functions that give places in their argument
 WHOLE_AXIS = Slice(Constant(None), Constant(None), Constant(None))
 
 
@@ -222,12 +219,8 @@ def _places(trace: Trace, part: Symbol, length: Size) -> Symbol:
                 return call_whole(trace, "numpy.array", (part,), whole, may_raise=True)
             if len(places) == 1 and isinstance(places[0], Array):  # what `np.where(mask)` gives
                 return _in_one_row(trace, places[0])
-        case Range():
-            bounds = (part.start, part.stop, part.step)
-            return call_whole(trace, "numpy.arange", bounds, may_raise=True)
-        case Constant(value=range() as steps):
-            ends = (Constant(steps.start), Constant(steps.stop), Constant(steps.step))
-            return call_whole(trace, "numpy.arange", ends, may_raise=True)
+        case Range() | Constant(value=range()):
+            return call_whole(trace, "numpy.arange", range_bounds(part), may_raise=True)
         case Constant(value=tuple() as numbers):
             return _places(trace, Tuple(tuple(map(Constant, numbers))), length)
         case Constant() | Number() if _is_place(part):

@@ -442,20 +442,15 @@ def locations(code: CodeType, edits: Edits, places: Placement) -> bytes:
 
     Between stops, and jumps that are longer or shorter, it is the original's, as soon as the line before is that.
     """
-    listing, written, table = (
-        instructions(code),
-        written_lines(code),
-        LineTable(code.co_firstlineno),
-    )
+    listing, written = instructions(code), written_lines(code)
+    table = LineTable(code.co_firstlineno)
     table.add(by_position(code)[edits.landing].location, places.labels[0])
     changed = {
         one.position for one in jumps_of(code) if size_with(one, places.prefixes) != one.size
     }
+    edited_at = sorted(written.numbers[position] for position in changed | edits.stops.keys())
     done = 0
-    for number in (
-        *sorted(map(written.numbers.__getitem__, changed | edits.stops.keys())),
-        len(listing),
-    ):
+    for number in (*edited_at, len(listing)):
         while done < number and table.line != written.lines[done]:
             table.add(listing[done].location, listing[done].size)
             done += 1

@@ -298,8 +298,8 @@ def _is_compensated(terms: list[Symbol]) -> bool:
 
 
 def _has_device_arrays(interpreter: Interpreter) -> bool:
-    """Whether the traced frame holds an array on a device."""
-    return any(
+    """Whether the graph has an array on a device, or the traced frame holds one."""
+    return interpreter.trace.graph.has_devices or any(
         isinstance(one, Unread) and _hook.device_array(one.value) is not None
         for one in interpreter.trace.state
     )

@@ -48,6 +48,14 @@ UNKNOWN: Any = object()
 RAISED_ALIKE = (ZeroDivisionError, OverflowError)
 
 
+def range_bounds(symbol: Range | Constant) -> tuple[Symbol, Symbol, Symbol]:
+    """The start, stop and step of a range, whether it is a constant or not."""
+    if isinstance(symbol, Range):
+        return symbol.start, symbol.stop, symbol.step
+    steps: range = symbol.value
+    return Constant(steps.start), Constant(steps.stop), Constant(steps.step)
+
+
 def described(symbol: Symbol) -> str:
     """A few words for a message."""
     match symbol:

@@ -19,6 +19,7 @@ from ufuse.frame_hook.code.places import in_words, short_file, source_line
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.entries.journal import Decision, duration
 from ufuse.frame_hook.entries.learned import Retrace
+from ufuse.frame_hook.nests.generators import COMPREHENSIONS
 from ufuse.frame_hook.nests.records import LoopRecord
 from ufuse.frame_hook.trace.reasons import REASONS, Break
 from ufuse.graph.records import record
@@ -265,7 +266,7 @@ def _whole(report: Report) -> list[str]:
 def _has_turns(code: CodeType) -> bool:
     """Whether code has loops of its own, or comprehensions, which up to Python 3.11 are code apart."""
     nested = [one.co_name for one in code.co_consts if isinstance(one, CodeType)]
-    return has_loop(code) or any(name.endswith("comp>") for name in nested)
+    return has_loop(code) or not set(COMPREHENSIONS).isdisjoint(nested)
 
 
 def losses(report: Report) -> list[str]:

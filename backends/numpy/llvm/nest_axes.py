@@ -8,7 +8,7 @@ the other axes stay. The turn that ends a row, and short rows, are left to the l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ufuse.backends.numpy.llvm.nest_flow import Flow
@@ -78,9 +78,7 @@ class _Numbered:
 def by_rows(nest: Nest) -> Nest:
     """The nest with a loop along the last axis in each innermost loop over several ones."""
     flow = Flow(nest)
-    loops: dict[str, set[str]] = {}
-    for header, labels in flow.loops_by_header():
-        loops.setdefault(header, set()).update(labels)
+    loops = flow.whole_loops()
     for header, labels in loops.items():
         instructions = [one for label in labels for one in flow.instructions(label)]
         if (
@@ -98,11 +96,6 @@ def by_rows(nest: Nest) -> Nest:
 
 def _makers(instructions: Sequence[Instruction]) -> Makers:
     return {one.result: one for one in instructions if one.result is not None}
-
-
-def _sets(instructions: Iterable[Instruction]) -> list[str]:
-    """The variables that are set, as often as they are."""
-    return [one.attributes[0] for one in instructions if one.op == "set"]
 
 
 def _counts(header: Block, labels: set[str]) -> list[str]:
@@ -132,7 +125,7 @@ def _turning(flow: Flow, header: str, labels: set[str]) -> _Turning | None:
     label = flow.blocks[header].end.targets[0]
     if flow.before[label] != [header]:
         return None
-    sets = _sets(one for each in labels for one in flow.instructions(each))
+    sets = flow.variables_set(labels)
     makers = _makers(flow.instructions(label))
     for one in flow.instructions(label):
         if one.op == "set" and sets.count(one.attributes[0]) == 1:
@@ -184,7 +177,7 @@ class _Rows:
         self._labels = labels
         self._turning = turning
         self._counts = counts
-        self._sets = _sets(one for label in labels for one in flow.instructions(label))
+        self._sets = flow.variables_set(labels)
         self._count = f"{turning.place}{ROW}"
         self._around, self._row = f"{header}.rows", f"{header}{ROW}"
 
@@ -205,7 +198,9 @@ class _Rows:
             for label in self._flow.order
             if label in names
         ]
-        sets = _sets(one for block in copies for one in block.instructions)
+        sets = {
+            one.attributes[0] for block in copies for one in block.instructions if one.op == "set"
+        }
         if any(one.attributes[0] in sets for one, _ in inside.unequal):
             return None
         blocks = [

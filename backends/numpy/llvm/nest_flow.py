@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
 from ufuse.graph.nest import TURNS, Block, Instruction, Nest
 
 
@@ -53,6 +56,11 @@ class Flow:
         del found[first]
         return found
 
+    def common(self, labels: Sequence[str]) -> str:
+        """The last block that every way to some blocks leads through."""
+        found = {self.order[0]: self.order[0], **self.dominators}
+        return reduce(lambda left, right: self._common(left, right, found), labels)
+
     def _common(self, left: str, right: str, found: dict[str, str]) -> str:
         while left != right:
             while self._places[left] > self._places[right]:
@@ -81,6 +89,11 @@ class Flow:
         """A block's instructions."""
         return self.blocks[label].instructions
 
+    def variables_set(self, labels: Iterable[str]) -> list[str]:
+        """The variables that blocks set, as often as they do."""
+        instructions = (one for label in labels for one in self.instructions(label))
+        return [one.attributes[0] for one in instructions if one.op == "set"]
+
     def is_dominated(self, label: str, by: str) -> bool:
         """Whether every way to a block leads through another, or it is the same."""
         while label != by and label in self.dominators:
@@ -99,6 +112,17 @@ class Flow:
             for header in self.blocks[last].end.targets
             if self._places[header] <= self._places[last]
         ]
+
+    def ways_back(self) -> dict[str, list[set[str]]]:
+        """By the block that they lead back to, the blocks of each way's loop."""
+        found: dict[str, list[set[str]]] = {}
+        for header, labels in self.loops_by_header():
+            found.setdefault(header, []).append(labels)
+        return found
+
+    def whole_loops(self) -> dict[str, set[str]]:
+        """By header, the blocks of all ways back to it."""
+        return {header: set().union(*ways) for header, ways in self.ways_back().items()}
 
     def _loop(self, header: str, last: str) -> set[str]:
         loop = {header, last}

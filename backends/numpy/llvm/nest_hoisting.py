@@ -6,7 +6,7 @@ the turn of the loop around it; what changes by the same in each of these turns 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
 from ufuse.backends.numpy.llvm.nest_flow import Flow
@@ -41,9 +41,7 @@ class Hoister:
     def __init__(self, flow: Flow, constants: Mapping[str, int]) -> None:
         self._flow = flow
         self._constants = constants
-        self._loops: dict[str, set[str]] = {}
-        for header, labels in flow.loops_by_header():
-            self._loops.setdefault(header, set()).update(labels)
+        self._loops = flow.whole_loops()
         self._integers: dict[str, Integers] = {}
         self._tests: dict[str, tuple[Conditions, set[int]]] = {}
 
@@ -92,16 +90,12 @@ class Hoister:
         if header not in self._integers:
             labels = self._loops[header]
             inner = {
-                other: self._set_in(inside)
+                other: set(self._flow.variables_set(inside))
                 for other, inside in self._loops.items()
                 if other in labels and other != header
             }
             self._integers[header] = Integers(self._flow, header, labels, self._constants, inner)
         return self._integers[header]
-
-    def _set_in(self, labels: Iterable[str]) -> set[str]:
-        instructions = (one for label in labels for one in self._flow.instructions(label))
-        return {one.attributes[0] for one in instructions if one.op == "set"}
 
     def _turns(self, header: str) -> Turns:
         """The turns of a loop that ends by nothing else, but for doubts."""

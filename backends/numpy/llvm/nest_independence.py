@@ -118,9 +118,7 @@ def _views(nest: Nest, one: Instruction) -> Iterator[tuple[View, tuple[Value, ..
 def outermost_turn(nest: Nest) -> Turn | None:
     """A turn of the outermost loop; None where that is several, or more than numbers stand around it."""
     flow = Flow(nest)
-    loops: dict[str, set[str]] = {}
-    for header, labels in flow.loops_by_header():
-        loops.setdefault(header, set()).update(labels)
+    loops = flow.whole_loops()
     headers = loops.keys() - flow.inner_headers()
     if len(headers) != 1:
         return None
@@ -133,12 +131,6 @@ def outermost_turn(nest: Nest) -> Turn | None:
         if not all(label in labels and flow.is_dominated(label, other) for label in blocks):
             return None
     return Turn(nest, flow, header, labels, loops)
-
-
-def _changed(flow: Flow, labels: set[str]) -> set[str]:
-    """The variables that blocks set."""
-    instructions = (one for label in labels for one in flow.instructions(label))
-    return {one.attributes[0] for one in instructions if one.op == "set"}
 
 
 class Turn:
@@ -160,14 +152,16 @@ class Turn:
 
     @cached_property
     def _integers(self) -> Integers:
-        inner = {header: _changed(self._flow, inside) for header, inside in self._loops.items()}
+        inner = {
+            header: set(self._flow.variables_set(inside)) for header, inside in self._loops.items()
+        }
         return Integers(self._flow, self._header, self._labels, {}, inner)
 
     def carries_nothing(self, iterators: Mapping[str, int]) -> bool:
         """Whether no turn reads what another has set, but for how far the loop is; the last one sets all results."""
         steps = {TURNS: constant(-1), f"{next(iter(iterators))}.left": constant(-1)}
         steps |= {f"{name}.next": atom("get", f"{name}.step") for name in iterators}
-        changed = _changed(self._flow, self._labels) - steps.keys()
+        changed = set(self._flow.variables_set(self._labels)) - steps.keys()
         results = changed & ({cell.name for cell in self._nest.cells} | self._read_behind())
         behind: dict[str, set[str | int]] = {}
         # Blocks stand behind those that lead to them: a way back leads to a block that was seen, and more is set there.
@@ -193,11 +187,11 @@ class Turn:
 
     def changed_anywhere(self) -> set[str]:
         """The variables that something sets, in turns or outside of them."""
-        return _changed(self._flow, set(self._flow.order))
+        return set(self._flow.variables_set(self._flow.order))
 
     def changed_outside(self) -> set[str]:
         """The variables that something sets outside of turns."""
-        return _changed(self._flow, set(self._flow.order) - self._labels)
+        return set(self._flow.variables_set(set(self._flow.order) - self._labels))
 
     def _temporaries(self, one: Instruction) -> set[str | int]:
         """The numbers of the temporaries that an instruction reads or writes."""

@@ -24,9 +24,7 @@ class Latches(NamedTuple):
 def latches_of(flow: Flow) -> Latches:
     """Those of loops without loops inside that have several ways back: sides of a branch meet two by two."""
     found = Latches({}, {})
-    loops: dict[str, list[set[str]]] = {}
-    for header, labels in flow.loops_by_header():
-        loops.setdefault(header, []).append(labels)
+    loops = flow.ways_back()
     for header, each in loops.items():
         labels = set().union(*each)
         is_inner = not any(other in labels for other in loops if other != header)
@@ -41,7 +39,7 @@ def _join(flow: Flow, lasts: list[str], header: str, behind: str, found: Latches
     name = f"{header}.latch{len(found.blocks)}"
     found.blocks[name] = behind
     sides: dict[str, list[str]] = {}
-    common = _common(flow, lasts)
+    common = flow.common(lasts)
     for last in lasts:
         sides.setdefault(_side(flow, last, common), []).append(last)
     for side in sides.values():
@@ -49,14 +47,6 @@ def _join(flow: Flow, lasts: list[str], header: str, behind: str, found: Latches
             _join(flow, side, header, name, found)
         else:
             found.led[side[0], header] = name
-
-
-def _common(flow: Flow, labels: list[str]) -> str:
-    """The last block that every way to some blocks leads through."""
-    common = labels[0]
-    while not all(flow.is_dominated(label, common) for label in labels):
-        common = flow.dominators[common]
-    return common
 
 
 def _side(flow: Flow, label: str, common: str) -> str:

@@ -99,9 +99,7 @@ class _Finder:
     def __init__(self, nest: Nest) -> None:
         self._nest = nest
         self._flow = Flow(nest)
-        self._loops: dict[str, set[str]] = {}
-        for header, labels in self._flow.loops_by_header():
-            self._loops.setdefault(header, set()).update(labels)
+        self._loops = self._flow.whole_loops()
         ends = {"leave": {cell.name for cell in nest.cells}, "doubt": {TURNS}}
         self._live = live_variables([self._flow.blocks[label] for label in self._flow.order], ends)
 
@@ -167,17 +165,12 @@ class _Loop:
         self._blocks = [flow.blocks[label] for label in flow.order if label in self._labels]
         self._doubts = {block.label for block in nest.blocks if block.end.kind == "doubt"}
         inner = {
-            other: {one.attributes[0] for label in inside for one in flow.instructions(label) if one.op == "set"}
+            other: set(flow.variables_set(inside))
             for other, inside in loops.items()
             if other in self._labels and other != header
-        }  # fmt: skip
+        }
         self._steps = Integers(flow, header, self._labels, {}, inner).steps
-        sets = [
-            one.attributes[0]
-            for block in self._blocks
-            for one in block.instructions
-            if one.op == "set"
-        ]
+        sets = flow.variables_set(block.label for block in self._blocks)
         self._iterators = [
             name.removesuffix(NEXT)
             for name in sorted(self._steps)

@@ -58,10 +58,11 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
     hoister = Hoister(flow, constants)
     blocks = {block.label: [block] for block in nest.blocks}
     alone: dict[str, str] = {}  # the tests in front of copies, by the headers that are left out
+    whole_loops = flow.whole_loops()
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
             integers = Integers(flow, header, labels, constants)
-            if _is_another_way(flow, header, integers.turns, labels):
+            if _is_another_way(flow, integers.turns, whole_loops[header] - labels):
                 continue
             copy = _Copy(nest, integers, wraps=wraps)
             made = copy.blocks(header, is_alone=is_alone)
@@ -123,9 +124,7 @@ def is_late(block: Block) -> bool:
 def asking_headers(flow: Flow) -> set[str]:
     """The headers of inner loops that count their turns: where each comes to another count, that one does."""
     found: set[str] = set()
-    loops: dict[str, list[set[str]]] = {}
-    for header, labels in flow.loops_by_header():
-        loops.setdefault(header, []).append(labels)
+    loops = flow.ways_back()
     counts = [
         label for label in flow.order if any(one.op in COUNTS for one in flow.instructions(label))
     ]
@@ -153,9 +152,7 @@ def _innermost(flow: Flow) -> dict[str, list[set[str]]]:
     All ways back to a header are one loop that has several; or, where variables change their types in a loop, its
     header is that of the loop around it, too.
     """
-    loops: dict[str, list[set[str]]] = {}
-    for header, labels in flow.loops_by_header():
-        loops.setdefault(header, []).append(labels)
+    loops = flow.ways_back()
     found = {}
     for header, each in loops.items():
         candidates = [set().union(*each), min(each, key=len)][: len(each)]
@@ -177,18 +174,15 @@ def _why_not(flow: Flow, header: str, labels: set[str], headers: Collection[str]
     return "it is long" if len(instructions) > MOST_INSTRUCTIONS else None
 
 
-def _is_another_way(flow: Flow, header: str, turns: Turns | None, labels: set[str]) -> bool:
+def _is_another_way(flow: Flow, turns: Turns | None, around: set[str]) -> bool:
     """Whether turns of the same loop lead back to its header in other ways, as behind `continue`: it begins too often.
 
-    Where the loop around has the header, too, it counts the turns of the one inside anew.
+    Where the loop `around` has the header, too, it counts the turns of the one inside anew.
     """
-    if turns is None:
+    if turns is None or not around:
         return False
-    around = set().union(*(each for at, each in flow.loops_by_header() if at == header)) - labels
-    sets = {
-        one.attributes[0] for label in around for one in flow.instructions(label) if one.op == "set"
-    }
-    return bool(around) and not any(one[1] in sets for one in atoms(turns.count) if one[0] == "get")
+    sets = flow.variables_set(around)
+    return not any(one[1] in sets for one in atoms(turns.count) if one[0] == "get")
 
 
 def _is_beside(dividend: Polynomial, divisor: Polynomial) -> bool:

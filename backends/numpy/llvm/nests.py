@@ -116,7 +116,8 @@ def improved_nest(
     if shares:
         nest, _ = with_shared_loops(nest)
     needs = prepare(nest, is_better=True)
-    for given in (by_rows(nest), nest):  # a long nest has no rows
+    rows = by_rows(nest)
+    for given in (nest,) if rows is nest else (rows, nest):  # a long nest has no rows
         made = versioned(given, is_alone=is_alone, wraps=wraps and is_alone, step=step)
         if sum(len(block.instructions) for block in made.blocks) <= MOST_IMPROVED:
             text = nest_text(made, "NAME", is_fast=True, is_alone=is_alone)
