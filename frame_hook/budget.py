@@ -9,7 +9,7 @@ Laws:
    not made much slower, however much there is of it, and code that runs for long is captured in the end.
 3. Little is spent in a row, so that no single call becomes much longer: functions that share a session, as those of one
    decorator do, would let the first call of one spend what calls of all others have earned.
-4. All traces together take a part of a second at once, a small part of the processor time, and a part of what calls
+4. All traces together take little at once, a small part of the processor time, and a part of what calls
    have saved. Functions that call each other have earned by the same time, each of them: a program of many functions
    would be traced for as long as it runs, whether that helps it or not.
 """
@@ -52,8 +52,8 @@ AT_LEAST = (
 OF_A_TRACE = 0.15
 IN_A_ROW = Allowance(0.07, 0.2)  # of the process, by law 3; as a part of its processor time
 PART_OF_PAUSES = 0.02  # and of the time that passes: a busy machine makes that long
-ALTOGETHER = Allowance(0.25, 0.05)  # of the process, by law 4; as a part of its processor time
-PART_OF_SAVED = 0.1  # of what calls took less than plain Python, as their trials found
+ALTOGETHER = Allowance(0.07, 0.05)  # of the process, by law 4; as a part of its processor time
+PART_OF_SAVED = 0.5  # of what calls took less than plain Python, as their trials found
 LARGE = 100_000  # elements of an array
 
 BACKWARD = frozenset(number for number, name in enumerate(NAMES) if "JUMP_BACKWARD" in name)

@@ -179,6 +179,7 @@ def test_all_traces_together_are_a_small_part_of_what_a_process_works(
     """Functions that call each other earn by the same time, each of them: together they would spend all of it."""
     monkeypatch.setattr(budget, "ALTOGETHER", Allowance(1.0, 0.05))
     monkeypatch.setattr(budget, "ALL", Row(1.0))
+    monkeypatch.setattr(budget, "PART_OF_SAVED", 0.1)
     worked, spent = 0.0, 0.0
     monkeypatch.setattr(budget.time, "process_time", lambda: worked)
     process.seconds, process.traces = 1.0, 100

@@ -10,6 +10,7 @@
 #include "run/bind.h"
 #include "run/measure.h"
 #include "run/region.h"
+#include "run/step.h"
 #include "run/trampoline.h"
 
 typedef struct {

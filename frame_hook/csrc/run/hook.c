@@ -9,6 +9,7 @@
 #include "run/measure.h"
 #include "run/region.h"
 #include "run/session.h"
+#include "run/step.h"
 #include "run/trampoline.h"
 
 enum { PASSED_GENERATOR, PASSED_BODY, PASSED_REFUSED, N_PASSED };

@@ -22,7 +22,7 @@
 #include "run/measure.h"
 #include "run/region.h"
 #include "run/session.h"
-#include "run/trampoline.h"
+#include "run/transfers.h"
 
 /* set_eager(flag) */
 static PyObject *
