@@ -38,6 +38,7 @@ from ufuse.backends.numpy.llvm.nest_lists import give_back_lengths
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
+from ufuse.backends.numpy.llvm.nest_powers import not_nearest
 from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
 from ufuse.backends.numpy.llvm.nest_versions import asking_headers, is_copy, is_late, versioned
 from ufuse.backends.numpy.llvm.object_cache import cache_in_use, key_of
@@ -148,6 +149,8 @@ def _better(*, is_alone: bool, wraps: bool, step: int, shares: bool = False) -> 
 def _kept(tier: str, nest: Nest) -> tuple[str | None, tuple[int, object] | None]:
     """The key of a nest's code; and that code, if it is kept."""
     what = None if cache_in_use() is None else description(nest)
+    if what is not None:
+        tier = ", ".join((tier, *not_nearest(nest)))
     key = None if what is None else key_of(tier, what)
     functions = kept_functions(key)
     return key, None if functions is None else (functions[""], None)

@@ -72,13 +72,13 @@ def _helpers() -> dict[str, int]:
 
 
 def library_function(name: str) -> int:
-    """The address of a function of C's libraries.
+    """The address of a function of C's libraries, the one that Python calls where several libraries have it.
 
     Raises:
         LookupError: there is none.
 
     """
-    for library in ("libm.so.6", None):
+    for library in (None, "libm.so.6"):  # what was loaded in front of it comes first
         try:
             found = ctypes.cast(getattr(ctypes.CDLL(library), name), ctypes.c_void_p).value
         except (OSError, AttributeError):

@@ -13,7 +13,15 @@ import pytest
 
 import ufuse
 from tests.support.native_loops import leave_loops, loops_of, native_turns
-from ufuse.backends.numpy.llvm.nest_powers import POWERS
+from tests.support.nest_code import RANGE, Code, number
+from ufuse.backends.numpy.llvm import nest_powers
+from ufuse.backends.numpy.llvm.nest_powers import (
+    EXACT,
+    POWERS,
+    is_nearest,
+    next_to_margin,
+    not_nearest,
+)
 from ufuse.graph.nest import KNOWN_POWERS
 
 pytestmark = pytest.mark.any_python
@@ -60,7 +68,7 @@ def numbers(kind: str) -> np.ndarray:
 
 def test_each_has_code() -> None:
     """The backend knows every power that a loop may ask for."""
-    assert POWERS.keys() == KNOWN_POWERS.keys()
+    assert POWERS.keys() == KNOWN_POWERS.keys() == EXACT.keys()
 
 
 @pytest.mark.parametrize("kind", ["ordinary", "all", "whole", "near"])
@@ -86,7 +94,57 @@ def test_powers_are_those_of_c(exponent: str, kind: str) -> None:
 def test_what_is_not_ordinary(exponent: str) -> None:
     """Errors, warnings and complex results are plain Python's."""
     odd = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e300, -1e300, 1e-300, -2.5]
-    for number in odd:
+    for each in odd:
         x = numbers("ordinary")
-        x[COUNT // 2] = number
+        x[COUNT // 2] = each
         native_turns(made(exponent), lambda x=x: (x, np.zeros(COUNT), np.zeros(COUNT)))
+
+
+@pytest.mark.parametrize("name", KNOWN_POWERS)
+def test_powers_in_the_middle_of_two_doubles_are_those_of_c(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers whose powers are nearly, or all but, as far from the nearest double as from the next one."""
+    monkeypatch.setattr(nest_powers, "MOST_FAR", 0.51)
+    monkeypatch.setattr(nest_powers, "TRIED", 1 << 17)
+    x, _ = next_to_margin(name)
+    assert len(x) > 5000
+    exponent = KNOWN_POWERS[name]
+    compiled = ufuse.compile(made(str(exponent)))
+    power = ctypes.CDLL(None).pow
+    power.restype, power.argtypes = ctypes.c_double, [ctypes.c_double] * 2
+    wanted = np.array([power(each, exponent) for each in x.tolist()])
+    for _ in range(3):
+        for found in compiled(x, np.zeros(len(x)), np.zeros(len(x))):
+            assert found.tobytes() == wanted.tobytes()
+    assert sum(loop.turns for loop in loops_of(compiled)) > len(x)
+
+
+@pytest.mark.parametrize("name", KNOWN_POWERS)
+def test_another_library_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `pow` that is not the nearest double now and then is called for every number, by code kept elsewhere."""
+    code = Code(number("s"), RANGE)
+    code.header("i", "body")
+    code.set("s", code.call(name, code.get("s")))
+    code.end("jump", "header")
+    nest = code.nest()
+    assert is_nearest(name)
+    assert not_nearest(nest) == []
+    given, wanted = next_to_margin(name)
+    assert len(given) > 100
+    odd = given[len(given) // 2]
+    results = dict(zip(given.tolist(), wanted.tolist(), strict=True))
+
+    def power(x: float, exponent: float) -> float:
+        assert exponent == KNOWN_POWERS[name]
+        return float(np.nextafter(results[x], np.inf)) if x == odd else results[x]
+
+    function = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)(power)
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    monkeypatch.setattr(nest_powers, "library_function", lambda _: address)
+    is_nearest.cache_clear()
+    assert not_nearest(nest) == [name]
+    odd = np.nan
+    is_nearest.cache_clear()
+    assert not_nearest(nest) == []
+    is_nearest.cache_clear()
