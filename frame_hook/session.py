@@ -60,7 +60,7 @@ MOST_TRACES = 48  # of one position, those whose entries died with a class or fu
 FEW_REFUSALS = (
     3  # of a graph at the start of a frame, until that is suspended at loops all the same
 )
-REFUSING = "plain Python does nearly every call: it warns or fails, or a library gives something else than expected"
+REFUSING = "plain Python does nearly every call: it warns, fails or prints, or a library gives what was not expected"
 COSTLY = "copying what it reads or writes takes longer than its turns are faster: they are faster in plain Python"
 MOST_REFUSALS = 32  # runs of a graph that ended in plain Python, before it is given up
 

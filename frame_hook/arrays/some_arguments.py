@@ -276,10 +276,12 @@ def _at(
     is_alike = (
         isinstance(value, Array) and value.type.dtype == dtype and value.buffer is not array.buffer
     )
-    if getattr(np, ufunc.__name__, None) is not ufunc or array.buffer.frozen is not None:
-        raise GraphBreak("numpy-call", name)
+    if getattr(np, ufunc.__name__, None) is not ufunc:
+        raise GraphBreak("numpy-call", f"{ufunc.__name__}.at, which is not NumPy's own,")
+    if array.buffer.frozen is not None:
+        raise array.buffer.frozen
     if not is_alike and not indexing.goes_into(trace, value, dtype):
-        raise GraphBreak("numpy-call", f"{name} of such values")
+        raise GraphBreak("numpy-call", f"{name} of values of another dtype")
     is_quiet = dtype.kind in "iub" and ufunc in QUIET
     if (
         graph.first_write is not None

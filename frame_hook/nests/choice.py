@@ -39,11 +39,11 @@ from ufuse.frame_hook.nests.outermost import all_turns, turns_left
 from ufuse.frame_hook.nests.positions import (
     BACK,
     loop_positions,
-    read_positions,
     while_headers,
     written,
 )
 from ufuse.frame_hook.nests.refusals import why_not_instruction
+from ufuse.frame_hook.nests.sides import read_in_loop, read_positions
 from ufuse.frame_hook.nests.values import CALLABLE, NotNativeError, item_kind
 from ufuse.frame_hook.trace.symbols import (
     Array,
@@ -200,7 +200,7 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
     for one in instructions.instructions(code):
         if one.opname != "FOR_ITER" and one.position not in while_headers(code):
             continue
-        positions = {one.position, *loop_positions(code, one.position)}
+        positions = {one.position, *read_in_loop(code, one.position)}
         inside = [table[position] for position in positions]
         is_read = all(each.opname in HANDLERS or each.opname.startswith(JUMPS) for each in inside)
         if is_read and not _makes_lists_of_lists(inside):
@@ -222,7 +222,7 @@ def has_loops(code: CodeType) -> bool:
 def why_not_instructions(code: CodeType, header: int) -> str | None:
     """Which instruction no nest has, and in which line; None where a nest can have all."""
     table = instructions.by_position(code)
-    inside = [table[position] for position in sorted({header, *loop_positions(code, header)})]
+    inside = [table[position] for position in sorted({header, *read_in_loop(code, header)})]
     for one in inside:
         if one.opname not in HANDLERS and not one.opname.startswith(JUMPS):
             return f"{why_not_instruction(one.opname)}, in line {one.location[0]}"
@@ -251,7 +251,7 @@ def names_in_loops(code: CodeType) -> dict[int, frozenset[str]]:
     return {
         header: frozenset(
             code.co_names[(table[one].arg or 0) >> 1]
-            for one in (header, *loop_positions(code, header))
+            for one in (header, *read_in_loop(code, header))
             if table[one].opname == "LOAD_GLOBAL"
         )
         for header in written_slots(code)
@@ -275,7 +275,7 @@ def _why_not(code: CodeType, header: int, function: FunctionType) -> str | None:
 def attributes_in_loops(code: CodeType) -> dict[int, frozenset[tuple[str, ...]]]:
     """For the header of each of those loops: the attributes that it uses, as in `np.linalg.norm`; "" is no global."""
     found = {header: set[tuple[str, ...]]() for header in written_slots(code)}
-    inside = {header: {header, *loop_positions(code, header)} for header in found}
+    inside = {header: {header, *read_in_loop(code, header)} for header in found}
     chain: tuple[str, ...] = ("",)
     for one in instructions.instructions(code):
         if one.opname == "LOAD_GLOBAL":

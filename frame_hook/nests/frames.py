@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.nests.positions import joins
+from ufuse.frame_hook.nests.sides import left_in_function
 from ufuse.frame_hook.nests.values import EntryOf, Item, Kind, Listing, ListsOf, NumberKind, RowOf
 from ufuse.graph.records import record
 
@@ -73,7 +73,8 @@ class Function:
         self.table = instructions.by_position(code)
         self.live = instructions.live_locals(code)
         self.joins = joins(code)
-        self.raising = raising_positions(code)
+        # Where plain Python goes on: the turn is in doubt.
+        self.left: frozenset[int] = frozenset() if called is None else left_in_function(code)
         # A function of its own up to 3.11, which begins with its iterator.
         self.is_comprehension = code.co_varnames[:1] == (".0",)
         returns = [one for one in self.table.values() if one.opname in instructions.ENDS]

@@ -6,7 +6,6 @@ import types
 from collections.abc import Iterable
 
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.code.raising import raising_positions
 from ufuse.frame_hook.code.stops import why_not_resume
 
 BACK = ("JUMP_BACKWARD", "POP_JUMP_BACKWARD")
@@ -22,19 +21,6 @@ def _uses(one: instructions.Instruction) -> Iterable[tuple[str, int]]:
     if one.opname == "STORE_DEREF" and one.arg is not None:
         return (("w", one.arg),)
     return instructions.slot_uses(one)
-
-
-def read_positions(code: types.CodeType) -> frozenset[int]:
-    """The positions that a function comes to before anything is raised."""
-    table, raising = instructions.by_position(code), raising_positions(code)
-    found: set[int] = set()
-    waiting = [0]
-    while waiting:
-        position = waiting.pop()
-        if position not in found and position not in raising:
-            found.add(position)
-            waiting += instructions.successors(table[position])
-    return frozenset(found)
 
 
 def loop_positions(code: types.CodeType, header: int) -> frozenset[int]:

@@ -51,6 +51,7 @@ from ufuse.frame_hook.nests.holders import Holders
 from ufuse.frame_hook.nests.outermost import ITERATOR, Outermost, outermost
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import loop_positions, read_behind, written
+from ufuse.frame_hook.nests.sides import left_in_loop, read_in_loop
 from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
@@ -130,13 +131,16 @@ class Reader(Holders):
         outside.keyed.begin(self.memory, tries)
         self.null = null
         self.own = Function(code, "")
+        self.own.left = left_in_loop(code, position)
         # From 3.12 on a comprehension has its own variables in the slots of cells of the same names.
         self.own.only_cells(
             slot for slot, value in enumerate(state) if type(value) is types.CellType
         )
         self.region = loop_positions(code, position)
         self.is_while = self.own.table[position].opname != "FOR_ITER"
-        self.written = written(self.own.table[one] for one in (position, *self.region))
+        self.written = written(
+            self.own.table[one] for one in (position, *read_in_loop(code, position))
+        )
         self._live = frozenset(range(len(self.own.names))) if keeps_all else self.own.live[position]
         self.written_cells = self.own.own_cells & self.written
         for slot in self.written_cells:
@@ -493,6 +497,9 @@ class Reader(Holders):
 
     def target(self, position: int) -> str:
         """The label where control goes on with the variables and the stack as they are; sets what the stack holds."""
+        if position in self.frame.function.left:
+            self.doubts = True
+            return leaving.DOUBT
         if self.frame.caller is None:
             if position not in self.region and position != self.position:
                 return leaving.exit_label(self, position)
@@ -580,6 +587,9 @@ class Reader(Holders):
             function = self.frame.function
             self.at = instruction = function.table[self.next]
             self.memory.begin()
+            if instruction.position in function.left:
+                self.go_to_doubt()
+                return
             name = instruction.opname
             self.next += instruction.size
             if name == "FOR_ITER":
@@ -595,9 +605,6 @@ class Reader(Holders):
                 continue
             if name.startswith(("POP_JUMP", "JUMP")):
                 self._jump(instruction)
-                return
-            if self.frame.caller is not None and instruction.position in function.raising:
-                self.go_to_doubt()
                 return
             handler = HANDLERS.get(name)
             if handler is None:

@@ -260,6 +260,7 @@ def product(reader: Reader, name: str, left: Item, right: Item) -> Number | Arra
     """`np.dot` or `np.matmul` of vectors and matrices; or what solves a system of equations, or inverts its matrix."""
     is_any = name == "matmul"
     one, other = (array_of(reader, each, takes_complex=is_any) for each in (left, right))
+    one, other = _of_one_type(reader, one, other)
     if len(one.axes) == len(other.axes) == 1 and name in DOTS:
         return dot(reader, name, one, other)
     if name not in DOTS:
@@ -295,6 +296,21 @@ def product(reader: Reader, name: str, left: Item, right: Item) -> Number | Arra
     inputs = (*lengths, *one.places, *other.places, *whole.places)
     reader.out.write("matmul", *inputs, attributes=(name, *attributes))
     return fresh
+
+
+def _of_one_type(reader: Reader, *parts: Part) -> list[Part]:
+    """Arrays of floats and others as NumPy multiplies them: copied as floats, in C's order."""
+    kind = np.result_type(*(one.dtype for one in parts))
+    if kind.char not in "df" or any(one.dtype not in ELEMENTS for one in parts):
+        return list(parts)
+    return [one if one.dtype == kind else _cast(reader, one, kind) for one in parts]
+
+
+def _cast(reader: Reader, one: Part, kind: np.dtype) -> Part:
+    lazy = Lazy("cast", (one.dtype, kind), (one,), one.lengths)
+    if elementwise.is_turned(lazy):
+        raise NotNativeError("products of transposed matrices of several types")
+    return views.part(reader, elementwise.computed(reader, lazy))
 
 
 def _walked(axis: Axis | None) -> tuple[int, int] | None:

@@ -49,6 +49,28 @@ Next = Callable[[Interpreter, Iterator], Symbol | None]
 NEXT: Table[str, Next] = Table()
 ASKED_AGAIN: set[str] = set()  # kinds that may give more items after StopIteration, as `zip` may
 LONGEST_SEQUENCE = 10_000
+WITH_PLAIN_ITEMS = (set, frozenset)  # a set with others is opaque: to compare them could run code
+# fmt: off
+BEGUN = {  # what iterators of these types go over
+    "dict_itemiterator":    "the items of a dict",
+    "dict_keyiterator":     "a dict",
+    "dict_valueiterator":   "the values of a dict",
+    "enumerate":            "enumerate(…)",
+    "filter":               "filter(…)",
+    "iterator":             "an array, or what else is no list, tuple or range,",
+    "list_iterator":        "a list",
+    "list_reverseiterator": "a reversed list",
+    "longrange_iterator":   "a range",
+    "map":                  "map(…)",
+    "range_iterator":       "a range",
+    "reversed":             "reversed(…)",
+    "set_iterator":         "a set",
+    "str_ascii_iterator":   "a string",
+    "str_iterator":         "a string",
+    "tuple_iterator":       "a tuple",
+    "zip":                  "zip(…)",
+}
+# fmt: on
 
 
 def next_of(*kinds: str, asks_again: bool = False) -> Callable[[Next], Next]:
@@ -275,8 +297,9 @@ def step(iterator: Iterator) -> Any:
 
 def _next_of_instance(interpreter: Interpreter, iterator: Instance) -> Symbol | None:
     if isinstance(static_lookup(iterator.kind, "__next__"), types.WrapperDescriptorType):
-        name = iterator.kind.__name__.replace("_", " ")
-        raise GraphBreak("operator", f"the next item of a {name}")
+        name = iterator.kind.__name__
+        words = BEGUN.get(name, f"a {name.replace('_', ' ')}")
+        raise GraphBreak("operator", f"a loop over {words} that began before the graph")
     try:
         return call_special(interpreter, iterator, "__next__")
     except Raised as raised:
@@ -307,7 +330,17 @@ def refuse_length_hint(interpreter: Interpreter, symbol: Symbol) -> None:
         return
     for hint in ("__len__", "__length_hint__"):
         if special_method(interpreter, symbol, hint) is not None:
-            raise GraphBreak("operator", f"the items of a {symbol.kind.__name__} with {hint}")
+            raise GraphBreak("operator", _in_words(symbol, hint))
+
+
+def _in_words(symbol: Instance, hint: str) -> str:
+    """What is not followed where the items of an object are taken."""
+    if symbol.kind in WITH_PLAIN_ITEMS:
+        name = symbol.kind.__name__
+        return (
+            f"going over a {name} whose items are not all Python's own numbers, strings and tuples"
+        )
+    return f"a list of the items of a {symbol.kind.__name__}, whose {hint} is called first,"
 
 
 def each_item(interpreter: Interpreter, symbol: Symbol) -> Iterable[Symbol]:

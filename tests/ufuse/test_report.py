@@ -107,13 +107,37 @@ def test_report_tells_of_a_loop_once() -> None:
     file, line = __file__, line_of(nested, "if y.max")
     found = [
         GraphBreak(code, what).at(file, line, "nested")
-        for code, what in (("loop", ""), ("operator", "the next item of a range iterator"))
+        for code, what in (
+            ("loop", ""),
+            ("operator", "a loop over a range that began before the graph"),
+        )
     ]
     report = ufuse.explain(whole, X, 2)
     told = dataclasses.replace(report, breaks=tuple(found)).told_breaks
     assert [one.code for one in told] == ["loop"]
     told = dataclasses.replace(report, breaks=tuple(found[1:])).told_breaks
     assert [one.code for one in told] == ["operator"]
+
+
+def test_reasons_say_what_a_line_goes_over() -> None:
+    """Not the names of CPython's iterators, nor methods of a set that the line does not call."""
+
+    def places(picked: Any, x: Any) -> Any:
+        y = x * 2.0
+        for k, v in enumerate(list(picked)):
+            y = y + k * v
+            print(end="")
+        return y
+
+    compiled = ufuse.compile(places)
+    for _ in range(4):
+        compiled({np.int64(1), np.int64(3)}, X)
+    reasons = {one.reason for one in compiled.breaks}
+    assert (
+        "going over a set whose items are not all Python's own numbers, strings and tuples"
+        " is not captured yet" in reasons
+    )
+    assert "a loop over enumerate(…) that began before the graph is not captured yet" in reasons
 
 
 def test_report_names_the_line_that_calls_a_library() -> None:
@@ -722,7 +746,7 @@ def test_report_says_why_a_loop_is_plain(function: Any, code: str, why: str) -> 
     line = line_of(getattr(function, "__func__", function), "for ")
     (at,) = (i for i, text in enumerate(lines) if text.startswith(f"Loop, line {line}"))
     assert lines[at + 2 : at + 4] == [f"  because {loop.why_not} [{code}]", f"  -> {loop.hint}"]
-    assert "the next item of" not in str(report)
+    assert "began before" not in str(report)
     assert "not unrolled" not in str(report)
 
 

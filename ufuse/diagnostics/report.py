@@ -34,7 +34,7 @@ MANY = 20  # turns for each that is left to plain Python, at least: else that is
 # Of a function that has native code for whole calls alone.
 WHOLE = "That is made once its calls have taken some tens of milliseconds; until then: {}."
 PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)( in |$)")
-ITERATION = re.compile(r"(the next item of|iterating over) .* is not captured yet")
+ITERATION = re.compile(r"(a loop over|iterating over) .* is not captured yet")
 
 
 @record

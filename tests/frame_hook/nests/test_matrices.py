@@ -146,6 +146,32 @@ def dots(A, B, out):
     return out
 
 
+def of_several_types(whole, x, A, B):
+    s = 0.0
+    for i in range(len(whole)):
+        s += whole[i] @ x
+        s += np.dot(x, whole[i])
+        y = A @ x
+        z = np.dot(x, A)
+        C = B @ A
+        s += y[i % len(y)] - z[0] + C[0, i % len(x)]
+        x[i % len(x)] = s % 7.0
+    return s, x, y, z, C
+
+
+@pytest.mark.parametrize(("whole", "real"), ["ld", "hd", "?d", "bf", "if", "df"])
+def test_products_of_numbers_of_several_types(whole, real) -> None:
+    """The whole numbers are copied as floats, as NumPy does it."""
+
+    def make() -> tuple[np.ndarray, ...]:
+        rng = np.random.default_rng(3)
+        rows = (rng.random((600, 7)) * 9).astype(whole)
+        square = (rng.random((7, 7)) * 5).astype(whole)
+        return rows, rng.random(7).astype(real), square, rng.random((7, 7)).astype(real)
+
+    assert native_turns(of_several_types, make) > 200
+
+
 @pytest.mark.parametrize("shapes", [(1, 1, 1), (1, 1, 4), (4, 1, 1), (4, 1, 4), (1, 4, 1)])
 def test_dots_of_few_elements(shapes) -> None:
     """`np.dot` multiplies by one number, where `@` adds the product to zero: the sign of a zero tells, and a warning."""
