@@ -17,30 +17,9 @@ side_by_side(const char *items, npy_intp step, npy_intp size, npy_intp count, vo
 /* Sums of some rows of at least SIDE_BY_SIDE elements: every eighth is added to one of as many
  * sums, which are added to one another, and what is left to that. */
 #define DEFINE_SUMS(NAME, NUMBER)                                                                  \
-    static inline NUMBER NAME##_at(const char *items, npy_intp i)                                  \
-    {                                                                                              \
-        NUMBER one;                                                                                \
-        memcpy(&one, items + i * (npy_intp)sizeof one, sizeof one);                                \
-        return one;                                                                                \
-    }                                                                                              \
-    /* Of fewer than twice SIDE_BY_SIDE elements. */                                               \
-    static inline NUMBER NAME##_of_few(const char *items, npy_intp count)                          \
-    {                                                                                              \
-        NUMBER all = ((NAME##_at(items, 0) + NAME##_at(items, 1)) +                                \
-                      (NAME##_at(items, 2) + NAME##_at(items, 3))) +                               \
-                     ((NAME##_at(items, 4) + NAME##_at(items, 5)) +                                \
-                      (NAME##_at(items, 6) + NAME##_at(items, 7)));                                \
-        for (npy_intp i = SIDE_BY_SIDE; i < count; i++) {                                          \
-            all = all + NAME##_at(items, i);                                                       \
-        }                                                                                          \
-        return 0 + all;                                                                            \
-    }                                                                                              \
     static inline __attribute__((always_inline)) NUMBER NAME##_of(const char *items,               \
                                                                   npy_intp count)                  \
     {                                                                                              \
-        if (count < 2 * SIDE_BY_SIDE) { /* no vector is taken apart */                             \
-            return NAME##_of_few(items, count);                                                    \
-        }                                                                                          \
         NUMBER sums[SIDE_BY_SIDE], some[SIDE_BY_SIDE];                                             \
         npy_intp i = SIDE_BY_SIDE;                                                                 \
         memcpy(sums, items, sizeof sums);                                                          \
@@ -53,7 +32,9 @@ side_by_side(const char *items, npy_intp step, npy_intp size, npy_intp count, vo
         NUMBER all = ((sums[0] + sums[1]) + (sums[2] + sums[3])) +                                 \
                      ((sums[4] + sums[5]) + (sums[6] + sums[7]));                                  \
         for (; i < count; i++) {                                                                   \
-            all = all + NAME##_at(items, i);                                                       \
+            NUMBER one;                                                                            \
+            memcpy(&one, items + i * (npy_intp)sizeof one, sizeof one);                            \
+            all = all + one;                                                                       \
         }                                                                                          \
         return 0 + all;                                                                            \
     }                                                                                              \

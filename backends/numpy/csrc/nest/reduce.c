@@ -50,9 +50,6 @@ int
 nest_fold(const Loop *loop, char *result, char *items, npy_intp step, int64_t count)
 {
     int type = loop->types[0];
-    if (loop->short_fold != NULL && count > 0 && count < loop->short_limit) {
-        return short_fold(loop, items, 0, step, count, 1, result, 0);
-    }
     if (strcmp(loop->name, "maximum") != 0 && strcmp(loop->name, "minimum") != 0) {
         write_start(loop, result);
     }
@@ -254,37 +251,6 @@ is_in_doubt(const Reduction *run, const char *from, const char *to)
 }
 
 /*
- * Fold all of a few rows, one behind the other in memory, as one row, which is what they are to
- * NumPy. False: it was not done, or the result is NaN or zero, where more has to be looked at.
- */
-static bool
-folded_window(const Loop *loop, const int64_t *table)
-{
-    const int64_t rows = table[0], columns = table[1];
-    const npy_intp *steps = (const npy_intp *)(table + 4);
-    npy_intp size = number_bytes(loop->types[0]), row_step = steps[FROM], width = columns * size;
-    if (loop->short_fold == NULL || rows <= 0 || columns <= 0 || rows >= loop->short_limit ||
-        columns >= loop->short_limit || rows * columns >= loop->short_limit || steps[TO] != 0 ||
-        steps[2 + FROM] != size || steps[2 + TO] != 0 || row_step < width) {
-        return false;
-    }
-    char *const *data = (char *const *)(table + 2);
-    char together[MOST_ADDED * sizeof(double)], *end = together;
-    for (const char *row = data[FROM]; end < together + rows * width; row += row_step) {
-        if (size == sizeof(double)) { /* no call for a few elements */
-            for (npy_intp i = 0; i < width; i += (npy_intp)sizeof(double)) {
-                memcpy(end + i, row + i, sizeof(double));
-            }
-        }
-        else {
-            memcpy(end, row, (size_t)width);
-        }
-        end += width;
-    }
-    return loop->short_fold(together, 0, size, rows * columns, 1, data[TO], 0);
-}
-
-/*
  * Reduce an array. `table`: the lengths of its axes, the data of the array and of the results, and
  * for each axis the steps of both; that of the results is 0 along an axis that is folded, or where
  * there are no results. Returns 1 for a doubt.
@@ -292,9 +258,6 @@ folded_window(const Loop *loop, const int64_t *table)
 int
 nest_reduce(const Loop *loop, int64_t axes, int64_t *table, NestMemory *scratch)
 {
-    if (axes == 2 && folded_window(loop, table)) {
-        return 0;
-    }
     char **data = (char **)(table + axes);
     npy_intp *steps = (npy_intp *)(table + axes + 2);
     Reduction run = {.loop = loop, .itemsize = number_bytes(loop->types[0])};
