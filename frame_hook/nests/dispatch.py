@@ -29,6 +29,7 @@ from ufuse.frame_hook.nests import (
     made_deques,
     made_dicts,
     made_rows,
+    number_methods,
     object_lists,
     own_groups,
     own_lists,
@@ -66,6 +67,7 @@ from ufuse.frame_hook.nests.values import (
     Method,
     NewDict,
     NotNativeError,
+    Number,
     Numbers,
     Objects,
     OtherList,
@@ -103,6 +105,8 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
         return array_calls.attribute(reader, owner, name)
     if isinstance(owner, Complex):
         return complexes.attribute(owner, name)
+    if isinstance(owner, Number):
+        return number_methods.attribute(owner, name)
     if isinstance(owner, Table | Objects | Ragged) and name == "append":
         grown = reader.outside.grow(owner)
         if grown is not owner and owner.holder in reader.numbers:
@@ -161,6 +165,11 @@ def call(
         owner, name = function.owner, function.name
         if isinstance(owner, Complex):
             reader.stack.append(complexes.called_method(reader.out, owner, arguments, keywords))
+            return
+        if isinstance(owner, Number):
+            reader.stack.append(
+                number_methods.called_method(reader.out, owner, name, arguments, keywords)
+            )
             return
         if isinstance(owner, Character) and not keywords and not arguments:
             reader.stack.append(characters.called_method(reader.out, owner, name))

@@ -229,7 +229,7 @@ def kept(reader: Reader, name: str, kind: Kind) -> Item:
 
 def _method(owner: Item, name: str) -> Method:
     """A method of what can be kept."""
-    owners = Array | Part | Complex | Character | Listed | OwnList | Row | RaggedRow
+    owners = Array | Part | Number | Complex | Character | Listed | OwnList | Row | RaggedRow
     assert isinstance(owner, owners)
     return Method(owner, name)
 

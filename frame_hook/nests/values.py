@@ -444,12 +444,13 @@ class SliceOf:
 
 @record
 class Method:
-    """A method of an array, a complex number, a list, a dict or a character, to be called."""
+    """A method of an array, a number, a list, a dict or a character, to be called."""
 
     owner: (
         Array
         | Part
         | Lazy
+        | Number
         | Complex
         | Numbers
         | OtherList

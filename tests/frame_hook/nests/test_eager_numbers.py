@@ -204,6 +204,8 @@ STATEMENTS = (
     "a ** 2", "a ** 3", "a ** 0.5", "a & 15", "a | 511", "a ^ -1", "a << 1", "a >> 9", "a < 300", "a == 0.1",
     "min(a, 3)", "max(0, a)", "max(a, 1, np.int8(2))", "a * np.float32(1.1)", "a + np.uint8(200)",
     *(f"np.{name}(a)" for name in ("float64", "float32", "bool_", *INTEGERS)),
+    *(f"a.astype(np.{name})" for name in ("float64", "float32", "bool_", *INTEGERS)),
+    "a.item()", "a.astype(dtype=int)", "a.astype('f4').item()", "a.copy()", "a.conj()", "a.ndim", "a.size", "len(a.shape)",
     *COMPLEX_STATEMENTS,
 )  # fmt: skip
 

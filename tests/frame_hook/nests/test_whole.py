@@ -28,7 +28,7 @@ from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names
-from ufuse.frame_hook.nests import choice, positions, whole
+from ufuse.frame_hook.nests import choice, sides, whole
 
 pytest.importorskip("llvmlite")
 
@@ -350,7 +350,7 @@ def test_a_function_is_looked_over_once(monkeypatch: pytest.MonkeyPatch) -> None
 
     def counted(code):
         looked_over.append(code)
-        return positions.read_positions(code)
+        return sides.read_positions(code)
 
     monkeypatch.setattr(choice, "read_positions", counted)
     assert choice.names_of(edit_distance.__code__.replace()) == {"int", "len", "min", "np", "range"}
