@@ -199,9 +199,13 @@ def _header(code: types.CodeType) -> int:
 
 
 def _lines(code: types.CodeType, positions: frozenset[int]) -> set[int]:
-    """The lines of a function in which some positions stand, counted from its first."""
+    """The lines of a function in which some positions stand, counted from its first.
+
+    From 3.14 on a branch that is not taken begins with a mark, in the line of the condition.
+    """
     table = instructions.by_position(code)
-    return {(table[one].location[0] or 0) - code.co_firstlineno for one in positions}
+    read = [table[one] for one in positions if table[one].opname != "NOT_TAKEN"]
+    return {(one.location[0] or 0) - code.co_firstlineno for one in read}
 
 
 def test_which_lines_are_left() -> None:
