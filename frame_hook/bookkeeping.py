@@ -24,6 +24,7 @@ from ufuse.frame_hook.tracing import first_line
 __builtins__ = KEPT
 
 MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it is given up
+CONSTANTS = {"FLOAT", "EQUAL", "STR"}  # guards of values that are constants in an entry
 MOST_FAILURES = 3  # of a position where traces are cut short
 CALLS_THAT_WAIT = 64  # for a loop to become native code, after each visit of its header
 
@@ -132,12 +133,15 @@ class Bookkeeping:
         entries: list[Any],
         state: tuple[Any, ...],
         record: CodeRecord,
+        made: Any = None,
     ) -> str:
         """Learn from the guards that fail, and report that of the nearest entry: the one most of whose guards held.
 
-        What that one is about is returned.
+        What that one is about is returned. An entry for one of many values goes, unless the one that was `made` is for
+        one, too: native code has its texts for constants.
         """
         self._journal.stats.retraces += 1
+        stay = {(row.kind, row.source) for row in made.data.guards} if made is not None else set()
         nearest: tuple[int, Specialisation] | None = None
         for entry in entries:
             failed = entry.first_failing(state)
@@ -146,7 +150,9 @@ class Bookkeeping:
             kept: Specialisation = entry.data
             if nearest is None or failed > nearest[0]:
                 nearest = failed, kept
-            if record.learn(kept.guards[failed]):
+            row = kept.guards[failed]
+            is_one_of_many = row.kind in CONSTANTS and (row.kind, row.source) in stay
+            if record.learn(row) and not is_one_of_many:
                 cache.remove(position, entry)
         if nearest is None:
             return ""

@@ -226,7 +226,7 @@ class Session:
             cache.drop_resume(position)
         self._book.pass_over_loops(cache, record)
         if made is not None and cache.entries(position):
-            self._book.learn_from(cache, position, cache.entries(position), state, record)
+            self._book.learn_from(cache, position, cache.entries(position), state, record, found)
         return found
 
     def _captured_graph(

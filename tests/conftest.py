@@ -115,12 +115,16 @@ def _shares_nothing() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _owes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def _owes_nothing() -> Iterator[None]:
     """What tests before have spent on traces holds up none of this one's: law 4 of `budget.py` has tests of its own."""
     from ufuse.frame_hook import budget  # noqa: PLC0415 - only once the tests run
 
-    monkeypatch.setattr(budget, "ALTOGETHER", budget.Allowance(6000.0, 0.05))
-    monkeypatch.setattr(budget, "ALL", budget.Row(6000.0))
+    with (
+        pytest.MonkeyPatch.context() as patch
+    ):  # not the test's own, which would be undone later than without this
+        patch.setattr(budget, "ALTOGETHER", budget.Allowance(6000.0, 0.05))
+        patch.setattr(budget, "ALL", budget.Row(6000.0))
+        yield
 
 
 @pytest.fixture

@@ -747,3 +747,32 @@ def test_ints_too_long_for_text_may_be_held_by_variables(caplog: pytest.LogCaptu
         for _ in range(3):
             assert compiled(np.ones(100), n) == program(np.ones(100), n)
     assert not caplog.messages
+
+
+def course(modes, turns):
+    """A loop that no nest has, as its texts are given to a dict, around one that a text decides."""
+    total, names = 0.0, {}
+    for mode in modes:
+        names[mode] = object()
+        for i in range(turns):
+            if mode == "A":
+                total += i * 0.5
+            elif mode == "B":
+                total -= i
+            else:
+                total += 1
+    return total
+
+
+@pytest.mark.parametrize("texts", ["AB", "ABCDEFGHIJ"])
+def test_native_code_for_one_text_stays_when_there_are_others(texts) -> None:
+    """Each text has its own; that many were seen does not have those forgotten that come again."""
+    compiled, modes = ufuse.compile(course), tuple(texts) * 4
+    for _ in range(3):
+        assert compiled(modes, 200) == course(modes, 200)
+    made = compiled.stats.traces
+    for _ in range(3):
+        assert compiled(modes, 200) == course(modes, 200)
+    assert compiled.stats.traces == made
+    (inner,) = (loop for loop in compiled.loops if loop.turns)
+    assert inner.turns > 4 * len(modes) * 200
