@@ -24,8 +24,8 @@ from ufuse.frame_hook.tracing import first_line
 __builtins__ = KEPT
 
 MOST_SKIPPED = 48  # positions of a code object that has no graph yet, before it is given up
-CONSTANTS = {"FLOAT", "EQUAL", "STR"}  # guards of values that are constants in an entry
 MOST_FAILURES = 3  # of a position where traces are cut short
+CONSTANTS = {"FLOAT", "EQUAL", "STR"}  # guards of values that are constants in an entry
 CALLS_THAT_WAIT = 64  # for a loop to become native code, after each visit of its header
 
 

@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 from ufuse.frame_hook.nests import conversions, making
 from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.values import (
+    BOOL,
+    FLOAT,
+    INT,
+    NP_BOOL,
     NP_FLOAT,
     TYPES,
     Item,
@@ -15,7 +19,6 @@ from ufuse.frame_hook.nests.values import (
     Method,
     NotNativeError,
     Number,
-    NumberKind,
     kind_of,
 )
 
@@ -53,7 +56,7 @@ def called_method(
 
 def _plain(code: Code, owner: Number) -> Number:
     """The number as Python's."""
-    if owner.type.kind == "bool":
-        return Number(NumberKind("bool"), owner.value)
-    kind = NumberKind("float" if owner.type.is_real else "int")
+    if owner.type == NP_BOOL:
+        return Number(BOOL, owner.value)
+    kind = FLOAT if owner.type.is_real else INT
     return Number(kind, conversions.converted(code, owner, kind))
