@@ -34,6 +34,7 @@ REALS = (F64, F32)
 INTEGERS = (I64, I32, I16, I8, U64, U32, U16, U8)
 TURNS = ".turns"  # no local can be called so
 NO_ARRAY = -1  # in the place of an array's number
+SELDOM = ".seldom"  # how labels of blocks end to which control hardly ever comes
 EXIT = ".exit"  # by which the nest was left: 0 at its header
 # What a slot's number may be, by name, and the type of its variable: Python's and NumPy's own, then NumPy's only.
 KINDS = {
@@ -74,6 +75,7 @@ SIGNATURES: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
     **{(op, real): ((real, real), real) for real in REALS for op in ("add", "sub", "mul", "div")},
     **{(op, real): ((real,), real) for real in REALS for op in ("neg", "abs", "sqrt")},
     **{("f" + op, real): ((real, real), I1) for real in REALS for op in COMPARISONS},
+    **{("minus_zero", real): ((real,), I1) for real in REALS},  # whether it is a zero with a sign
     ("to_f64", F32): ((F32,), F64),
     ("to_f32", F64): ((F64,), F32),
     **{(op, whole): ((whole, whole), whole) for whole in INTEGERS for op in

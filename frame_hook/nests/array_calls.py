@@ -20,6 +20,7 @@ from ufuse.frame_hook.nests import (
     padding,
     reductions,
     views,
+    window_folds,
 )
 from ufuse.frame_hook.nests.elementwise import is_array
 from ufuse.frame_hook.nests.values import (
@@ -165,6 +166,10 @@ def _fold(name: str) -> Rule:
     ) -> Item:
         if name in ("maximum", "minimum") and not is_array(item):
             raise NotNativeError("it folds what is no array")
+        if axis is None and keepdims is None:
+            return window_folds.folded(
+                reader, name, item, lambda one: reductions.fold(reader, name, one)
+            )
         return reductions.fold(reader, name, item, axis, keepdims)
 
     return rule
@@ -173,7 +178,13 @@ def _fold(name: str) -> Rule:
 def _mean(
     reader: Reader, item: Item, axis: Item | None = None, *, keepdims: Item | None = None
 ) -> Item:
+    if axis is None and keepdims is None:
+        return window_folds.folded(reader, "mean", item, lambda one: reductions.mean(reader, one))
     return reductions.mean(reader, item, axis, keepdims)
+
+
+def _median(reader: Reader, item: Item) -> Item:
+    return window_folds.folded(reader, "median", item, lambda one: arranged.median(reader, one))
 
 
 def _dot(name: str) -> Rule:
@@ -262,7 +273,7 @@ FUNCTIONS: dict[Any, Rule] = {
     np.cov: composed.covariance, np.corrcoef: composed.correlation,
     np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),
     np.flatnonzero: arranged.places, np.nonzero: arranged.nonzero, np.count_nonzero: arranged.count_nonzero,
-    np.sort: arranged.ordered, np.argsort: arranged.order, np.median: arranged.median,
+    np.sort: arranged.ordered, np.argsort: arranged.order, np.median: _median,
     np.round: composed.rounded, np.around: composed.rounded,
 }
 ATTRIBUTES = frozenset({"T", "shape", "ndim", "size", "dtype"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ufuse.graph.nest import I64, REALS, Block, End, Instruction, Map, Value, Variable
@@ -73,6 +74,17 @@ class Code:
     def known(self, value: Value) -> Any:
         """The number that a value of the open block is, or None."""
         return self._constants.get(value)
+
+    def maker(self, value: Value) -> Instruction | None:
+        """The instruction of the open block that has given a value."""
+        made = (one for one in reversed(self._instructions) if one.result == value)
+        return next(made, None)
+
+    def loaded(self, type_: str, number: int, *inputs: Value, is_sure: bool) -> Value:
+        """An element of an array; of indices that are inside, none of them negative, where it `is_sure`."""
+        result = self._added("load", type_, inputs, (number,))
+        self._instructions[-1] = replace(self._instructions[-1], is_sure=is_sure)
+        return result
 
     def get(self, name: str, type_: str) -> Value:
         """What a variable holds: one object, however often it is read."""

@@ -806,10 +806,13 @@ class Reader(Holders):
         return self.memory.array(self, dtype, seen)
 
     def new_view(
-        self, holder: Holder, axes: tuple[tuple[int | None, int, bool, int], ...]
+        self,
+        holder: Holder,
+        axes: tuple[tuple[int | None, int, bool, int], ...],
+        window: tuple[tuple[int, bool], ...] = (),
     ) -> ViewKind:
         """A view for variables that the instruction that is being read binds."""
-        return self.memory.view(self, holder, axes)
+        return self.memory.view(self, holder, axes, window)
 
     # Names ----------------------------------------------------------------------------------------------------
 

@@ -59,6 +59,7 @@ class _Array(_Made):
 class _View(_Made):
     holder: Holder
     axes: Axes
+    window: tuple[tuple[int, bool], ...]
 
 
 class Temporaries:
@@ -138,11 +139,13 @@ class Temporaries:
         if self.is_kept_inside(holder):
             raise NotNativeError(OTHER_ORDER)
 
-    def view(self, reader: Reader, holder: Holder, axes: Axes) -> ViewKind:
+    def view(
+        self, reader: Reader, holder: Holder, axes: Axes, window: tuple[tuple[int, bool], ...] = ()
+    ) -> ViewKind:
         """A view that is not held any more, for the instruction that is being read."""
-        wanted = _View(*self._place(reader), holder, axes)
+        wanted = _View(*self._place(reader), holder, axes, window)
         held = {one.number for one in self._held(reader) if isinstance(one, ViewKind)}
-        return ViewKind(_free(self._views, wanted, held), holder, axes)
+        return ViewKind(_free(self._views, wanted, held), holder, axes, window)
 
     def _place(self, reader: Reader) -> tuple[str, int, int]:
         self._ordinal += 1

@@ -120,6 +120,9 @@ class ViewKind:
     number: int
     holder: Holder
     axes: tuple[tuple[int | None, int, bool, int], ...]
+    window: tuple[
+        tuple[int, bool], ...
+    ] = ()  # as of `Window`: how many, and whether that is looked at
 
 
 @record
@@ -369,10 +372,23 @@ class Axis:
 
 
 @record
+class Window:
+    """A few elements of an array as they most likely are, along each axis of it.
+
+    Where they begin, if bounds are neither counted from the end nor cut off; how many they are there (0: it is an index
+    that stands there); and what has to be as many, where that is not sure.
+    """
+
+    starts: tuple[Value, ...]
+    counts: tuple[int, ...]
+    lengths: tuple[Value | None, ...]
+
+
+@record
 class Part:
     """A view: for each axis of the array where it begins there, and its own axes.
 
-    `bound`: what it is where variables are bound to it, which are one object then.
+    `bound`: what it is where variables are bound to it, which are one object then. `window`: what it most likely is.
     """
 
     holder: Holder
@@ -380,6 +396,7 @@ class Part:
     places: tuple[Value, ...]
     axes: tuple[Axis, ...]
     bound: ViewKind | None = field(default=None, compare=False)
+    window: Window | None = field(default=None, compare=False)
 
     @property
     def lengths(self) -> tuple[Length, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import NoneType
 from typing import TYPE_CHECKING
 
-from ufuse.frame_hook.nests import conversions, stacked
+from ufuse.frame_hook.nests import conversions, stacked, windows
 from ufuse.frame_hook.nests.integers import (
     doubt_outside,
     doubt_unlike,
@@ -84,7 +84,8 @@ def taken(reader: Reader, container: Array | Part, key: Item) -> Part:
             axes.append(_sliced(reader, places, axis, entry))
         else:
             go_to(reader, places, axis, index(reader, entry))
-    return Part(given.holder, given.dtype, tuple(places), (*axes, *waiting))
+    window = windows.noted(reader, container, _entries(key, len(given.axes)))
+    return Part(given.holder, given.dtype, tuple(places), (*axes, *waiting), window=window)
 
 
 def _entries(key: Item, ndim: int) -> list[Item]:
@@ -254,9 +255,10 @@ def keep(reader: Reader, view: Part) -> ViewKind:
         raise NotNativeError("a variable is bound to a slice with a computed step")
     out = reader.out
     axes = tuple((one.axis, one.step, one.length.is_one, one.length.seen) for one in view.axes)
-    kind = reader.new_view(view.holder, axes)
+    kind = reader.new_view(view.holder, axes, windows.kind_of(view.window))
     for name, value in zip(_variables(reader, kind), _values(view), strict=True):
         out.set(name, value)
+    windows.keep(out, f".view{kind.number}", view.window)
     return kind
 
 
@@ -268,7 +270,8 @@ def kept(reader: Reader, kind: ViewKind) -> Part:
         Axis(Length(length, is_one, seen), axis, step)
         for length, (axis, step, is_one, seen) in zip(values[len(places) :], kind.axes, strict=True)
     ]
-    return Part(kind.holder, reader.dtype(kind.holder), tuple(places), tuple(axes), kind)
+    window = windows.kept(reader.out, f".view{kind.number}", kind.window)
+    return Part(kind.holder, reader.dtype(kind.holder), tuple(places), tuple(axes), kind, window)
 
 
 def _values(view: Part) -> list[Value]:

@@ -183,6 +183,7 @@ def _of_reals(type_: str) -> dict[str, Callable[..., Any]]:
         "neg":  operator.neg,
         "abs":  abs,
         "sqrt": _square_root(type_),
+        "minus_zero": lambda value: bool(value == 0 and np.signbit(value)),
         **{"f" + name: _comparison(name) for name in COMPARISONS},
     }
     # fmt: on

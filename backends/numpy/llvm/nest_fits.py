@@ -23,7 +23,8 @@ class Fits:
 
     `turns`: how many there will be at most, `limit`: how many there may be, `others`: what is no less; `equal`:
     variables and what they must be; `steps`: variables that turn, and by what; `small`: what must be small beside
-    these; `inside`: what indices must be; `wrapped`: dividends and divisors, of which the quotient must be -1, 0 or 1;
+    these; `zero`: what must be zero, and does not turn; `inside`: what indices must be;
+    `wrapped`: dividends and divisors, of which the quotient must be -1, 0 or 1;
     `dense`: arrays along whose last axis the elements must be neighbours.
     """
 
@@ -33,6 +34,7 @@ class Fits:
     equal: tuple[tuple[str, int], ...]
     steps: tuple[tuple[str, Polynomial], ...]
     small: tuple[Atom, ...]
+    zero: tuple[Polynomial, ...]
     inside: tuple[Inside, ...]
     wrapped: tuple[tuple[Polynomial, Polynomial], ...]
     dense: tuple[int, ...]

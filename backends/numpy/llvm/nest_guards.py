@@ -37,6 +37,8 @@ def emit_fits(body: Body, one: Instruction) -> str:
     conditions += _are_small(body, [], list(last.values()), SMALL)
     for name, value in fits.equal:
         always.append(body.add(f"icmp eq i64 {body.get(name, I64)}, {value}"))
+    for each in fits.zero:
+        conditions.append(body.add(f"icmp eq i64 {_text(body, each, {})}, 0"))
     rooms = [room for inside in fits.inside for room in _rooms(body, fits, inside, last)]
     for dividend, divisor in fits.wrapped:
         length = _text(body, divisor, {})

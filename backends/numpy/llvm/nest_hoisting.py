@@ -161,10 +161,12 @@ def _conditions(fits: Fits) -> Conditions:
     for name, value in last.items():
         assert value is not None
         found.update(_is_small(atom("get", name)) | _is_small(value))
-    for one in fits.small:
-        found.update(_is_small(atom(*one)))
+    for known in fits.small:
+        found.update(_is_small(atom(*known)))
     for name, wanted in fits.equal:
         found.update(_equal(name, wanted))
+    for one in fits.zero:
+        found.update({one: None, _minus(constant(0), one): None})
     for dividend, divisor in fits.wrapped:
         found[_minus(divisor, constant(1))] = None
         for end in (dividend, _with(dividend, last)):

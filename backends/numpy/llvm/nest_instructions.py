@@ -120,6 +120,13 @@ def _absolute(body: Body, type_: str, operand: str) -> str:
     return body.intrinsic(f"llvm.fabs.{type_}", TYPES[type_], [(TYPES[type_], operand)])
 
 
+def _minus_zero(body: Body, one: Instruction) -> str:
+    type_ = one.inputs[0].type
+    whole, lowest = f"i{type_[1:]}", -(1 << int(type_[1:]) - 1)
+    bits = body.add(f"bitcast {TYPES[type_]} {body.operand(one.inputs[0])} to {whole}")
+    return body.add(f"icmp eq {whole} {bits}, {lowest}")
+
+
 def _real_compare(predicate: str) -> Rule:
     def rule(body: Body, one: Instruction) -> str:
         left, right = _operands(body, one)
@@ -479,6 +486,11 @@ def _doubt(body: Body, one: Instruction) -> str:
     return ""
 
 
+def _refuse(body: Body, one: Instruction) -> str:
+    body.refuse(_operands(body, one)[0])
+    return ""
+
+
 def _left(body: Body, one: Instruction) -> str:
     """Where a loop without checks is left."""
     last, is_tested = one.attributes
@@ -503,6 +515,7 @@ RULES: dict[str, Rule] = {
     "store":   _store,
     "dim":     _dim,
     "doubt_if": _doubt,
+    "refuse_if": _refuse,
     "fits":    emit_fits,
     "holds":   emit_holds,
     "spent":   emit_spent,
@@ -537,6 +550,7 @@ OF_REALS: dict[str, Rule] = {
     "neg":  _real_negative,
     "abs":  _real_absolute,
     "sqrt": _real("sqrt"),
+    "minus_zero": _minus_zero,
     "flt":  _real_compare("olt"),
     "fle":  _real_compare("ole"),
     "feq":  _real_compare("oeq"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ufuse.backends.numpy.llvm import nest_counters
+from ufuse.backends.numpy.llvm import nest_counters, nest_windows
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_hoisting import Hoister
@@ -232,6 +232,7 @@ class _Copy:
         self._dense: set[tuple[str, int]] = set()
         self._small: set[Atom] = set()
         self._needless: set[tuple[str, int]] = set()  # doubts about integers that are small
+        self._zero: dict[Polynomial, None] = {}
         self._carried = carried(integers.blocks)
 
     def blocks(self, header: str, *, is_alone: bool) -> list[Block]:
@@ -250,6 +251,7 @@ class _Copy:
             self._small |= atoms(other) - counted
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
+        self._choose_windows()
         self._choose_integers()
         self._choose_needless()
         counters = self._choose_counters(turns, is_alone=is_alone)
@@ -466,6 +468,18 @@ class _Copy:
                 ):
                     self._sure.add((block.label, place))
 
+    def _choose_windows(self) -> None:
+        """Choose doubts about windows that are not where they most likely are, and loads of windows."""
+        for block in self._integers.blocks:
+            for place, one in enumerate(block.instructions):
+                if one.op == "load" and one.is_sure:
+                    self._sure.add((block.label, place))
+            for place, apart in nest_windows.needless(self._integers, block, self._inside.values()):
+                self._needless.add((block.label, place))
+                if apart is not None:
+                    self._zero[apart] = None
+                    self._small |= atoms(apart)
+
     def _choose_needless(self) -> None:
         """Choose doubts about integers beyond limits that they cannot reach: where floats are compared with them."""
         for block in self._integers.blocks:
@@ -539,6 +553,7 @@ class _Copy:
             tuple(sorted((name, integers.constants[name]) for name in integers.used_constants)),
             steps,
             tuple(sorted((one for one in self._small if one[1] not in names), key=repr)),
+            tuple(self._zero),
             tuple(self._inside.values()),
             tuple(self._wrapped),
             tuple(sorted(dense)),

@@ -41,8 +41,9 @@ from ufuse.backends.numpy.llvm.nest_plain import consumed
 from ufuse.backends.numpy.llvm.nest_powers import not_nearest
 from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
 from ufuse.backends.numpy.llvm.nest_versions import asking_headers, is_copy, is_late, versioned
+from ufuse.backends.numpy.llvm.nest_windows import without_side_ways
 from ufuse.backends.numpy.llvm.object_cache import cache_in_use, key_of
-from ufuse.graph.nest import F64, REALS, TURNS, Block, End, Instruction, Nest
+from ufuse.graph.nest import F64, REALS, SELDOM, TURNS, Block, End, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
 ARRAY_OPS = {
@@ -116,6 +117,8 @@ def improved_nest(
     nest = without_repetition(nest)
     if shares:
         nest, _ = with_shared_loops(nest)
+    if is_alone:
+        nest = without_side_ways(nest)
     needs = prepare(nest, is_better=True)
     rows = by_rows(nest)
     for given in (nest,) if rows is nest else (rows, nest):  # a long nest has no rows
@@ -160,9 +163,20 @@ def is_of_arrays(nest: Nest) -> bool:
     """Whether every loop has an array statement or the like, which takes most of its time."""
     flow = Flow(nest)
     return all(
-        any(one.op in ARRAY_OPS for label in loop for one in flow.blocks[label].instructions)
+        any(
+            one.op in ARRAY_OPS
+            for label in loop
+            if not label.endswith(SELDOM)
+            for one in flow.blocks[label].instructions
+        )
         for loop in flow.loops()
     )
+
+
+def _weights(end: End) -> str:
+    """That a side way is taken seldom."""
+    aside = [place for place, target in enumerate(end.targets) if target.endswith(SELDOM)]
+    return f", !prof !{1 - aside[0]}" if aside else ""
 
 
 def nest_text(nest: Nest, name: str, *, is_fast: bool = False, is_alone: bool = False) -> str:
@@ -334,7 +348,7 @@ class _Function:
         if end.kind == "jump":
             self.lines.append(f"br {targets[0]}")
         elif end.kind == "branch" and end.condition is not None:
-            how = ", !unpredictable !2" if self._is_as_good_as_random(end) else ""
+            how = ", !unpredictable !2" if self._is_as_good_as_random(end) else _weights(end)
             self.lines.append(
                 f"br i1 {self.body.operand(end.condition)}, {', '.join(targets)}{how}"
             )

@@ -1,0 +1,189 @@
+"""Windows in better code: what their side ways have is a doubt, and what of that a test in front of the loop tells."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from ufuse.backends.numpy.llvm.nest_fits import Inside
+from ufuse.backends.numpy.llvm.nest_integers import Integers
+from ufuse.backends.numpy.llvm.polynomials import Polynomial, constant, difference, number, split
+from ufuse.graph.nest import I1, SELDOM, Block, End, Instruction, Nest, Value
+
+UNLIKE = {"ieq": "ine", "ige": "ilt", "ile": "igt"}  # what holds where another does not
+
+
+def without_side_ways(nest: Nest) -> Nest:
+    """The nest without the blocks to which control hardly ever comes: there it is in doubt.
+
+    A block from which such a way would lead off is one with those behind it, as far as nothing else leads to these.
+    """
+    blocks = {block.label: block for block in nest.blocks}
+    if not any(label.endswith(SELDOM) for label in blocks):
+        return nest
+    before: dict[str, int] = {nest.blocks[0].label: 1}
+    for block in nest.blocks:
+        for target in () if block.label.endswith(SELDOM) else block.end.targets:
+            before[target] = before.get(target, 0) + 1
+    made: dict[str, Block] = {}
+    joined: set[str] = set()
+    for block in nest.blocks:
+        if not block.label.endswith(SELDOM) and _leads_aside(block) and block.label not in joined:
+            chain = _Chain(block)
+            while before[chain.next] == 1:
+                joined.add(chain.next)
+                if not chain.take(blocks[chain.next]):
+                    break
+            made[block.label] = chain.block()
+    return replace(
+        nest,
+        blocks=tuple(
+            made.get(block.label, block)
+            for block in nest.blocks
+            if block.label not in joined and not block.label.endswith(SELDOM)
+        ),
+    )
+
+
+def _leads_aside(block: Block) -> bool:
+    return any(target.endswith(SELDOM) for target in block.end.targets)
+
+
+class _Chain:
+    """A block with those that follow it, as it grows."""
+
+    def __init__(self, block: Block) -> None:
+        self._label = block.label
+        self._instructions: list[Instruction] = []
+        self._values = 0
+        self._held: dict[str, Value] = {}  # what variables are that it has set
+        self._end = block.end
+        self.next = ""
+        self.take(block)
+
+    def take(self, block: Block) -> bool:
+        """Add a block; whether it ends by a side way or goes on to another that may be added."""
+        same: dict[Value, Value] = {}
+        for one in block.instructions:
+            inputs = tuple(same[value] for value in one.inputs)
+            held = self._held.get(one.attributes[0]) if one.op == "get" else None
+            if one.result is not None and held is not None:
+                same[one.result] = held
+                continue
+            if one.op == "set":
+                (self._held[one.attributes[0]],) = inputs
+            result = None if one.result is None else self._new(one.result.type)
+            if one.result is not None and result is not None:
+                same[one.result] = result
+            self._instructions.append(replace(one, inputs=inputs, result=result))
+        condition = block.end.condition and same[block.end.condition]
+        self._end = replace(block.end, condition=condition)
+        return self._follow()
+
+    def block(self) -> Block:
+        """All of it."""
+        return Block(self._label, tuple(self._instructions), self._end)
+
+    def _new(self, type_: str) -> Value:
+        self._values += 1
+        return Value(self._values - 1, type_)
+
+    def _follow(self) -> bool:
+        """Make a doubt of a side way."""
+        end = self._end
+        if end.kind == "branch" and end.condition is not None:
+            first, second = end.targets
+            if second.endswith(SELDOM):
+                self._doubt_unless(end.condition)
+                self._end = End("jump", (first,))
+            elif first.endswith(SELDOM):
+                self._doubt_late(end.condition)
+                self._end = End("jump", (second,))
+        if self._end.kind == "jump":
+            (self.next,) = self._end.targets
+            return True
+        return False
+
+    def _makers(self) -> dict[Value | None, Instruction]:
+        return {one.result: one for one in self._instructions if one.result is not None}
+
+    def _doubt_unless(self, condition: Value) -> None:
+        makers, waiting = self._makers(), [condition]
+        while waiting:
+            maker = makers[waiting.pop()]
+            if maker.op == "and":
+                waiting += maker.inputs
+            elif maker.op in UNLIKE:
+                test = self._new(I1)
+                self._instructions += [
+                    replace(maker, op=UNLIKE[maker.op], result=test),
+                    Instruction("doubt_if", (test,)),
+                ]
+
+    def _doubt_late(self, condition: Value) -> None:
+        """What is odd may be found later; a NaN is in doubt anyway, where floating point is plain."""
+        maker = self._makers()[condition]
+        if maker.op != "fne" or maker.inputs[0] != maker.inputs[1]:
+            self._instructions.append(Instruction("refuse_if", (condition,)))
+        found = []
+        same: dict[Value, Value] = {}
+        for one in self._instructions:
+            inputs = tuple(same.get(value, value) for value in one.inputs)
+            if one.op == "select" and one.inputs[0] == condition and one.result is not None:
+                same[one.result] = inputs[2]
+                continue
+            found.append(replace(one, inputs=inputs))
+        self._instructions = found
+        self._held = {name: same.get(value, value) for name, value in self._held.items()}
+
+
+# Tests in front ----------------------------------------------------------------------------------------------------
+
+
+def needless(
+    integers: Integers, block: Block, inside: Collection[Inside]
+) -> Iterator[tuple[int, Polynomial | None]]:
+    """The doubts of a block that cannot be where indices are inside; and what must be zero for that, if something must.
+
+    They are about bounds of windows: that they are counted from the end, or cut off, or leave another number of
+    elements than is usual.
+    """
+    makers = {one.result: one for one in block.instructions if one.result is not None}
+    for place, one in enumerate(block.instructions):
+        test = makers[one.inputs[0]] if one.op == "doubt_if" else None
+        if test is None or test.op not in {"ilt", "igt", "ige", "ine"}:
+            continue
+        left, right = (integers.value(block.label, each) for each in test.inputs)
+        if left is None and test.op in {"ilt", "ige"}:
+            left = _unwrapped(integers, block.label, makers, test.inputs[0])
+        if left is None or right is None:
+            continue
+        if test.op == "ine":
+            apart = difference(left, right)
+            if apart is not None and integers.always(block) and not integers.turning(apart):
+                yield place, None if number(apart) == 0 else apart
+        elif any(_is_covered(test.op, left, right, each) for each in inside):
+            yield place, None
+
+
+def _unwrapped(
+    integers: Integers, label: str, makers: Mapping[Value, Instruction], value: Value
+) -> Polynomial | None:
+    """An index, of one that is counted from the end where it is negative."""
+    choice = makers[value]
+    test = makers[choice.inputs[0]] if choice.op == "select" else None
+    if test is None or test.op != "ilt" or test.inputs[0] != choice.inputs[2]:
+        return None
+    is_sign = integers.value(label, test.inputs[1]) == constant(0)
+    return integers.value(label, choice.inputs[2]) if is_sign else None
+
+
+def _is_covered(op: str, left: Polynomial, right: Polynomial, inside: Inside) -> bool:
+    """Whether a comparison does not hold where indices are inside."""
+    base, more = split(left)
+    if base != inside.base:
+        return False
+    if op == "ilt":
+        return right == constant(0) and inside.least <= more
+    length = ((("dim", inside.array, inside.axis),), 1)
+    return right == (length,) and more <= inside.most + (op == "igt")

@@ -1,0 +1,204 @@
+"""Windows of a few elements in native loops: sums, means, extremes and medians, of which the elements are followed."""
+
+# Functions under test are written as users write them.
+# ruff: noqa: ANN001, ANN201
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ufuse
+from tests.support.compare import MODES, check_same
+from tests.support.improved import Improved
+from tests.support.native_loops import loops_of, native_turns
+from tests.support.recording import arguments
+
+pytestmark = pytest.mark.usefixtures("loops_are_left")
+
+
+def sums(a, out):
+    rows, columns = a.shape
+    for i in range(1, rows - 1):
+        for j in range(1, columns - 1):
+            window = a[i - 1 : i + 2, j - 1 : j + 2]
+            out[0, i, j] = window.sum()
+            out[1, i, j] = np.mean(window) * 0.5
+            out[2, i, j] = a[i, j - 1 : j + 2].sum()
+            out[3, i, j] = a[i - 1 : i + 1, j].mean()
+    return out
+
+
+def extremes(a, out):
+    rows, columns = a.shape
+    for i in range(1, rows - 1):
+        for j in range(1, columns - 1):
+            window = a[i - 1 : i + 2, j - 1 : j + 2]
+            out[0, i, j] = window.max()
+            out[1, i, j] = np.min(window)
+            out[2, i, j] = a[i, j - 1 : j + 2].max() - a[i - 1 : i + 2, j].min()
+    return out
+
+
+def medians(a, out):
+    rows, columns = a.shape
+    for i in range(1, rows - 1):
+        for j in range(1, columns - 1):
+            out[0, i, j] = np.median(a[i - 1 : i + 2, j - 1 : j + 2])
+            out[1, i, j] = np.median(a[i - 1 : i + 1, j - 1 : j + 1])
+            out[2, i, j] = np.median(a[i, j - 1 : j + 2])
+    return out
+
+
+def cut_off(a, out):
+    rows, columns = a.shape
+    for i in range(rows):
+        for j in range(columns):
+            out[0, i, j] = a[i : i + 3, j : j + 2].sum()
+            out[1, i, j] = a[i - 1 : i + 2, j - 1 : j + 2].sum()
+            out[2, i, j] = a[i, j : j + 3].max()
+    return out
+
+
+def of_a_radius(a, out, r):
+    rows, columns = a.shape
+    for i in range(r, rows - r):
+        for j in range(r, columns - r):
+            out[0, i, j] = a[i - r : i + r + 1, j - r : j + r + 1].sum()
+            out[1, i, j] = a[i, j - r : j + r].mean()
+    return out
+
+
+def of_rows(a, out):
+    for i in range(len(a)):
+        out[0, i, 0] = a[i].sum()
+        out[1, i, 0] = a[-1 - i].mean()
+        out[2, i, 0] = np.max(a[i, 1:4])
+    return out
+
+
+def laid_out(a: np.ndarray, layout: str) -> np.ndarray:
+    """The same numbers, otherwise in memory."""
+    match layout:
+        case "F":
+            return np.asfortranarray(a)
+        case "gaps":
+            wide = np.zeros((a.shape[0] * 2, a.shape[1] * 3), a.dtype)
+            wide[::2, ::3] = a
+            return wide[::2, ::3]
+        case "backwards":
+            return a[::-1, ::-1].copy()[::-1, ::-1]
+        case "around":
+            return np.pad(a, 2)[2:-2, 2:-2]
+    return a
+
+
+def numbers(dtype: str, *, is_odd: bool) -> np.ndarray:
+    """Some of all sizes; odd ones with NaN, infinity, zeros of both signs, and what overflows when it is added."""
+    rng = np.random.default_rng(7)
+    a = (rng.standard_normal((9, 12)) * 100).astype(dtype)
+    if is_odd and a.dtype.kind == "f":
+        a[rng.random(a.shape) < 0.4] = -0.0
+        a[rng.random(a.shape) < 0.2] = 0.0
+        a[:4, :4] = -0.0
+        a[2, 7], a[6, 2], a[6, 9], a[7, 10] = np.nan, np.inf, np.inf, -np.inf
+        a[3, 10] = a[4, 11] = np.finfo(dtype).max
+    elif is_odd and a.dtype.kind in "iu":
+        a[3, 10] = a[4, 11] = np.iinfo(dtype).max
+    return a
+
+
+def check(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> int:
+    """Compare a function with itself compiled, with better code from its first turn on, too; how many were native."""
+    compiled = ufuse.compile(function, backend=Improved())
+    check_same(function, partial(compiled), lambda: arguments(*make()), modes=MODES, atoms=False)
+    return native_turns(function, make) + sum(loop.turns for loop in loops_of(compiled))
+
+
+LAYOUTS = ["C", "F", "gaps", "backwards", "around"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "?"])
+@pytest.mark.parametrize("function", [sums, extremes, cut_off])
+def test_windows(function, dtype: str, layout: str) -> None:
+    """Of all kinds of numbers, however they lie."""
+    if dtype == "?" and function is not sums:
+        function = cut_off  # there is no difference of bools
+    for is_odd in (False, True):
+        a = laid_out(numbers(dtype, is_odd=is_odd), layout)
+        turns = check(function, lambda a=a: (a, np.zeros((4, *a.shape))))
+        # What is not followed may be refused where it lies in another order than C's.
+        assert turns > 0 or is_odd or layout in {"F", "backwards"} or dtype == "?"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_medians(layout: str) -> None:
+    """Of an odd number of elements, and of an even one."""
+    for is_odd in (False, True):
+        a = laid_out(numbers("f8", is_odd=is_odd), layout)
+        assert check(medians, lambda a=a: (a, np.zeros((4, *a.shape)))) > 0 or is_odd
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_a_radius_is_as_it_was(dtype: str) -> None:
+    """Code that was read for one radius serves another, or is read anew."""
+    a = numbers(dtype, is_odd=False)
+    compiled = ufuse.compile(of_a_radius, backend=Improved())
+    for radius in (1, 2, 1, 3, 0, 2):
+        for _ in range(3):
+            out, wanted = np.zeros((2, *a.shape)), np.zeros((2, *a.shape))
+            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                compiled(a, out, radius)
+                of_a_radius(a, wanted, radius)
+            assert out.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u1"])
+@pytest.mark.parametrize("columns", [3, 4, 9, 30])
+def test_rows(dtype: str, columns: int) -> None:
+    """Whole rows that are short."""
+    a = np.resize(numbers(dtype, is_odd=False), (40, columns))
+    assert check(of_rows, lambda: (a, np.zeros((3, 40, 1)))) > 0
+
+
+def test_rows_of_another_length() -> None:
+    """Code that was read for short rows is used for longer ones, and for none."""
+    compiled = ufuse.compile(of_rows, backend=Improved())
+    for columns in (5, 7, 5, 200, 4, 5):
+        a = np.random.default_rng(columns).standard_normal((40, columns))
+        for _ in range(3):
+            out, wanted = np.zeros((3, 40, 1)), np.zeros((3, 40, 1))
+            assert compiled(a, out).tobytes() == of_rows(a, wanted).tobytes()
+
+
+def changing(x, turns):
+    for i in range(turns):
+        x[i % 50] = x[i % 50 : i % 50 + 3].sum() * 0.5 - x[i % 50 : i % 50 + 2].max()
+    return x
+
+
+def test_windows_of_what_changes() -> None:
+    """What a turn stores is in the windows of the next ones."""
+    assert check(changing, lambda: (np.random.default_rng(3).random(60), 300)) > 0
+
+
+def cubes(a, out):
+    for i in range(1, len(a) - 1):
+        for j in range(1, len(a) - 1):
+            for k in range(1, len(a) - 1):
+                out[i, j, k] = a[i - 1 : i + 2, j - 1 : j + 2, k - 1 : k + 2].sum()
+    return out
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_three_axes(order) -> None:
+    """Of more elements than NumPy adds one by one."""
+    a = np.random.default_rng(3).standard_normal((7, 7, 7)).copy(order)
+    assert check(cubes, lambda: (a, np.zeros(a.shape))) > 0
