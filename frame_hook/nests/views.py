@@ -45,7 +45,8 @@ def part(reader: Reader, item: Array | Part) -> Part:
     places = list(whole.places)
     for index in item.indices:
         go_to(reader, places, axes.pop(0), index)
-    return Part(whole.holder, whole.dtype, tuple(places), tuple(axes))
+    window = windows.noted(reader, item, ())
+    return Part(whole.holder, whole.dtype, tuple(places), tuple(axes), window=window)
 
 
 def _whole(reader: Reader, holder: Holder) -> Part:

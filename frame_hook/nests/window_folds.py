@@ -15,23 +15,22 @@ import numpy as np
 
 from ufuse.frame_hook.nests import windows
 from ufuse.frame_hook.nests.values import (
-    NP_FLOAT,
+    ELEMENT_KINDS,
     Array,
-    Axis,
     Generated,
     Item,
-    Length,
+    Lazy,
     NotNativeError,
     Number,
     NumberKind,
     Part,
-    TemporaryKind,
-    Window,
 )
-from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, SELDOM, Value
+from ufuse.frame_hook.nests.window_operands import Operands, converted
+from ufuse.graph.nest import ELEMENTS, F32, F64, I1, SELDOM, Value
 
 if TYPE_CHECKING:
     from ufuse.frame_hook.nests.code import Code
+    from ufuse.frame_hook.nests.frames import Version
     from ufuse.frame_hook.nests.reader import Reader
 
 LANES = 8  # of NumPy's sums
@@ -106,7 +105,7 @@ def _sum(code: Code, items: Sequence[Value], dtype: np.dtype) -> Fold:
         total = _real_sum(code, items)
         return Fold(total, code.op("fne", I1, total, total))
     type_ = ELEMENTS[_dtype_of_sum(dtype) or dtype]
-    wide = [_as(code, one, type_) for one in items]
+    wide = [converted(code, one, type_) for one in items]
     return Fold(functools.reduce(functools.partial(code.op, "add", type_), wide))
 
 
@@ -115,15 +114,6 @@ def _real_sum(code: Code, items: Sequence[Value]) -> Value:
     type_ = items[0].type
     add = functools.partial(code.op, "add", type_)
     return add(code.constant(type_, 0.0), _pairwise(items, add))
-
-
-def _as(code: Code, value: Value, type_: str) -> Value:
-    if value.type == type_:
-        return value
-    if value.type == I1:
-        value = code.op("widen", I64, value)
-        return value if type_ == I64 else code.op(f"to_{type_}", type_, value)
-    return code.op(f"to_{type_}", type_, value)
 
 
 def _dtype_of_sum(dtype: np.dtype) -> np.dtype | None:
@@ -135,7 +125,7 @@ def _dtype_of_sum(dtype: np.dtype) -> np.dtype | None:
 
 def _mean(code: Code, items: Sequence[Value], dtype: np.dtype) -> Fold:
     if dtype.kind != "f":
-        items = [_as(code, one, F64) for one in items]
+        items = [converted(code, one, F64) for one in items]
     total, count = _real_sum(code, items), code.constant(F64, float(len(items)))
     if total.type == F32:
         quotient = code.op("div", F64, code.op("to_f64", F64, total), count)
@@ -251,121 +241,87 @@ RULES = {
 
 def folded(reader: Reader, name: str, item: Item, general: Callable[[Item], Item]) -> Item:
     """What all elements of an array come to: of a window element by element, else as in `general`."""
-    rule = RULES.get(name)
-    if rule is None or not isinstance(item, Array | Part) or not _is_known(reader, rule, item):
+    rule, out = RULES.get(name), reader.out
+    if rule is None or not isinstance(item, Array | Part | Lazy) or _is_in_the_midst(reader):
         return general(item)
-    out = reader.out
+    given, below = Operands(item), len(reader.stack)
+    if given.why_not(reader, rule.most) is not None:
+        return general(item)
+    dtype = given.dtype(reader)
+    kind = rule.kind(dtype)
+    if kind is None or (
+        dtype.char in rule.ordered and not (_adds_so() and given.are_in_order(reader))
+    ):
+        return general(item)
+    needed = given.conditions(reader)
     try:
-        reader.stack.append(item)
+        reader.stack += given.leaves
         version = reader.version(reader.at.position)
     except NotNativeError:
-        reader.stack.pop()
+        del reader.stack[below:]
         return general(item)
-    container, window = _window(reader)
-    kind = _kind(rule, container, reader)
-    inside = reader.new_label()
-    seldom, behind = f"{inside}{SELDOM}", f"{inside}.behind"
-    needed = windows.conditions(reader, container, window)
-    fits = functools.reduce(
-        functools.partial(out.op, "and", I1), needed or [out.constant(I1, value=True)]
+    fold = _Ways(reader, given, version, below, reader.new_label())
+    both = functools.partial(out.op, "and", I1)
+    fits = functools.reduce(both, needed) if needed else out.constant(I1, value=True)
+    out.end("branch", fold.inside, fold.seldom, condition=fits)
+    fold.go_inside(rule, dtype)
+    fold.go_aside(general, ELEMENT_KINDS[ELEMENTS[kind]])
+    return fold.result(ELEMENT_KINDS[ELEMENTS[kind]])
+
+
+def _is_in_the_midst(reader: Reader) -> bool:
+    """Whether no block may end here, or there are many already."""
+    return len(reader.out.blocks) > MOST_BLOCKS or any(
+        isinstance(one, Generated) for one in reader.stack
     )
-    out.end("branch", inside, seldom, condition=fits)
-    out.begin(inside)
-    reader.take_stack(version)
-    _fold_inside(reader, rule, (seldom, behind), behind)
-    out.begin(seldom)
-    reader.take_stack(version)
-    _fold_otherwise(reader, general, kind, behind)
-    out.begin(behind)
-    reader.take_stack(version)
-    reader.stack.pop()
-    return Number(kind, out.get(_result(behind), ELEMENTS[kind.dtype]))
 
 
-def _result(behind: str) -> str:
-    return f"{behind}.result"
+class _Ways:
+    """The ways of a fold, which meet `behind` it: `inside`, where windows are as they most likely are, and `seldom`."""
 
+    def __init__(
+        self, reader: Reader, given: Operands, version: Version, below: int, label: str
+    ) -> None:
+        self._reader, self._given, self._version, self._below = reader, given, version, below
+        self.inside, self.seldom, self._behind = label, f"{label}{SELDOM}", f"{label}.behind"
+        self._name = f"{label}.result"
 
-def _fold_inside(reader: Reader, rule: Rule, odd: tuple[str, str], behind: str) -> None:
-    """The way of a window that is as it most likely is."""
-    out = reader.out
-    container, window = _window(reader)
-    reader.stack.pop()
-    dtype = reader.dtype(container.holder)
-    items = windows.elements(reader, container, window, ELEMENTS[dtype])
-    value, is_odd = rule.fold(out, items, dtype)
-    if is_odd is None:
-        out.set(_result(behind), value)
-        out.end("jump", behind)
-        return
-    # What is kept is no NaN, of which the bits would be looked at.
-    nothing = out.constant(value.type, 0.0)
-    out.set(_result(behind), out.op("select", value.type, is_odd, nothing, value))
-    out.end("branch", *odd, condition=is_odd)
+    def _taken(self, label: str) -> list[Item]:
+        """Begin a block; what is folded in it."""
+        reader = self._reader
+        reader.out.begin(label)
+        reader.take_stack(self._version)
+        leaves = reader.stack[self._below :]
+        del reader.stack[self._below :]
+        return leaves
 
+    def go_inside(self, rule: Rule, dtype: np.dtype) -> None:
+        """The way of windows that are as they most likely are."""
+        out, leaves = self._reader.out, self._taken(self.inside)
+        value, is_odd = rule.fold(out, self._given.elements(self._reader, leaves), dtype)
+        if is_odd is None:
+            out.set(self._name, value)
+            out.end("jump", self._behind)
+            return
+        # What is kept is no NaN, of which the bits would be looked at.
+        nothing = out.constant(value.type, 0.0)
+        out.set(self._name, out.op("select", value.type, is_odd, nothing, value))
+        out.end("branch", self.seldom, self._behind, condition=is_odd)
 
-def _fold_otherwise(
-    reader: Reader, general: Callable[[Item], Item], kind: NumberKind, behind: str
-) -> None:
-    """The side way."""
-    item = reader.stack.pop()
-    try:
-        found = general(item)
-    except NotNativeError:
-        found = item
-    if not isinstance(found, Number) or found.type != kind:
-        reader.go_to_doubt()
-        return
-    reader.out.set(_result(behind), found.value)
-    reader.out.end("jump", behind)
+    def go_aside(self, general: Callable[[Item], Item], kind: NumberKind) -> None:
+        """The side way; where there is no native code for it, a doubt."""
+        reader, item = self._reader, self._given.whole(self._taken(self.seldom))
+        try:
+            found = general(item)
+        except NotNativeError:
+            found = item
+        if not isinstance(found, Number) or found.type != kind:
+            reader.go_to_doubt()
+            return
+        reader.out.set(self._name, found.value)
+        reader.out.end("jump", self._behind)
 
-
-def _window(reader: Reader) -> tuple[Array | Part, Window]:
-    """What stands on top of the stack."""
-    item = reader.stack[-1]
-    assert isinstance(item, Array | Part)
-    window = windows.of(reader, item)
-    assert window is not None
-    return item, window
-
-
-def _is_known(reader: Reader, rule: Rule, item: Array | Part) -> bool:
-    """Whether an array is most likely a window of which the elements can be folded so."""
-    holder, window = item.holder, windows.of(reader, item)
-    if window is None or len(reader.out.blocks) > MOST_BLOCKS or _has_generators(reader):
-        return False
-    if not isinstance(holder, TemporaryKind) and not isinstance(
-        reader.given(holder.slot), np.ndarray
-    ):
-        return False
-    count = functools.reduce(lambda one, other: one * max(1, other), window.counts, 1)
-    dtype = reader.dtype(holder)
-    if dtype not in ELEMENTS or rule.kind(dtype) is None or count > rule.most:
-        return False
-    if reader.item_kind(holder) != reader.element_kind(dtype) or reader.outside.is_text(holder):
-        return False
-    return dtype.char not in rule.ordered or (_adds_so() and _is_in_order(reader, item, window))
-
-
-def _has_generators(reader: Reader) -> bool:
-    return any(isinstance(one, Generated) for one in reader.stack)
-
-
-def _is_in_order(reader: Reader, item: Array | Part, window: Window) -> bool:
-    """Whether the elements lie in memory as they follow one another; the nest relies on it then."""
-    axes = [axis for axis, count in enumerate(window.counts) if count]
-    if len(axes) < 2:
-        return True
-    holder, dtype = item.holder, reader.dtype(item.holder)
-    walked = tuple(Axis(Length(reader.length(holder, axis).value), axis) for axis in axes)
-    try:
-        reader.keep_order(Part(holder, dtype, (), walked))
-    except NotNativeError:
-        return False
-    return True
-
-
-def _kind(rule: Rule, container: Array | Part, reader: Reader) -> NumberKind:
-    dtype = rule.kind(reader.dtype(container.holder))
-    assert dtype is not None
-    return NP_FLOAT if dtype == REAL else reader.element_kind(dtype)
+    def result(self, kind: NumberKind) -> Number:
+        """What is found, behind both."""
+        self._taken(self._behind)
+        return Number(kind, self._reader.out.get(self._name, ELEMENTS[kind.dtype]))

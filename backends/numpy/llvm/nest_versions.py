@@ -474,11 +474,11 @@ class _Copy:
             for place, one in enumerate(block.instructions):
                 if one.op == "load" and one.is_sure:
                     self._sure.add((block.label, place))
-            for place, apart in nest_windows.needless(self._integers, block, self._inside.values()):
-                self._needless.add((block.label, place))
-                if apart is not None:
-                    self._zero[apart] = None
-                    self._small |= atoms(apart)
+            needless, zero = nest_windows.needless(self._integers, block, self._inside.values())
+            self._needless.update((block.label, place) for place in needless)
+            for apart in sorted(zero):
+                self._zero[apart] = None
+                self._small |= atoms(apart)
 
     def _choose_needless(self) -> None:
         """Choose doubts about integers beyond limits that they cannot reach: where floats are compared with them."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from ufuse.backends.numpy.llvm.nest_fits import Inside
 from ufuse.backends.numpy.llvm.nest_integers import Integers
-from ufuse.backends.numpy.llvm.polynomials import Polynomial, constant, difference, number, split
+from ufuse.backends.numpy.llvm.polynomials import (
+    Polynomial,
+    atom,
+    constant,
+    difference,
+    number,
+    split,
+    total,
+)
 from ufuse.graph.nest import I1, SELDOM, Block, End, Instruction, Nest, Value
 
 UNLIKE = {"ieq": "ine", "ige": "ilt", "ile": "igt"}  # what holds where another does not
@@ -142,48 +150,97 @@ class _Chain:
 
 def needless(
     integers: Integers, block: Block, inside: Collection[Inside]
-) -> Iterator[tuple[int, Polynomial | None]]:
-    """The doubts of a block that cannot be where indices are inside; and what must be zero for that, if something must.
+) -> tuple[set[int], set[Polynomial]]:
+    """The doubts of a block that cannot be where indices are inside, and what must be zero for that.
 
     They are about bounds of windows: that they are counted from the end, or cut off, or leave another number of
     elements than is usual.
     """
-    makers = {one.result: one for one in block.instructions if one.result is not None}
-    for place, one in enumerate(block.instructions):
-        test = makers[one.inputs[0]] if one.op == "doubt_if" else None
-        if test is None or test.op not in {"ilt", "igt", "ige", "ine"}:
-            continue
-        left, right = (integers.value(block.label, each) for each in test.inputs)
-        if left is None and test.op in {"ilt", "ige"}:
-            left = _unwrapped(integers, block.label, makers, test.inputs[0])
-        if left is None or right is None:
-            continue
-        if test.op == "ine":
-            apart = difference(left, right)
-            if apart is not None and integers.always(block) and not integers.turning(apart):
-                yield place, None if number(apart) == 0 else apart
-        elif any(_is_covered(test.op, left, right, each) for each in inside):
-            yield place, None
+    bounds = _Bounds(integers, block, inside)
+    tests = [
+        (place, bounds.makers[one.inputs[0]])
+        for place, one in enumerate(block.instructions)
+        if one.op == "doubt_if"
+    ]
+    found: set[int] = set()
+    for place, test in tests:
+        apart = bounds.apart(test) if test.op == "ine" else None
+        if apart is not None and integers.always(block) and not integers.turning(apart):
+            if number(apart) is None:
+                bounds.zero.add(apart)
+            if number(apart) in {None, 0}:
+                found.add(place)
+    zero = set(bounds.zero)
+    found.update(place for place, test in tests if bounds.holds(test) is False)
+    return found, zero
 
 
-def _unwrapped(
-    integers: Integers, label: str, makers: Mapping[Value, Instruction], value: Value
-) -> Polynomial | None:
-    """An index, of one that is counted from the end where it is negative."""
-    choice = makers[value]
-    test = makers[choice.inputs[0]] if choice.op == "select" else None
-    if test is None or test.op != "ilt" or test.inputs[0] != choice.inputs[2]:
+class _Bounds:
+    """What the bounds of slices are in a block, where no window is cut off."""
+
+    def __init__(self, integers: Integers, block: Block, inside: Collection[Inside]) -> None:
+        self._integers, self._label, self._inside = integers, block.label, inside
+        self.makers = {one.result: one for one in block.instructions if one.result is not None}
+        self.zero: set[Polynomial] = set()  # what is zero
+        self._known: dict[Value, Polynomial | None] = {}
+
+    def apart(self, test: Instruction) -> Polynomial | None:
+        """By how much two integers that are compared differ, as far as loops know them."""
+        left, right = (self._integers.value(self._label, each) for each in test.inputs)
+        return None if left is None or right is None else difference(left, right)
+
+    def holds(self, test: Instruction) -> bool | None:
+        """Whether a comparison holds; None where that is not known."""
+        if test.op not in {"ilt", "igt", "ige", "ine"}:
+            return None
+        left, right = (self._value(each) for each in test.inputs)
+        apart = None if left is None or right is None else difference(left, right)
+        if left is None or right is None or apart is None:
+            return None
+        if any(_is_covered(test.op, left, right, each) for each in self._inside):
+            return False
+        for zero in ((), *self.zero):
+            for rest in (difference(apart, zero), total(apart, zero)):
+                known = None if rest is None else number(rest)
+                if known is not None:
+                    return _COMPARED[test.op](known)
         return None
-    is_sign = integers.value(label, test.inputs[1]) == constant(0)
-    return integers.value(label, choice.inputs[2]) if is_sign else None
+
+    def _value(self, value: Value) -> Polynomial | None:
+        """An integer, where what is chosen between bounds and the ends of an axis is known."""
+        if value not in self._known:
+            self._known[value] = self._integers.value(self._label, value) or self._chosen(value)
+        return self._known[value]
+
+    def _chosen(self, value: Value) -> Polynomial | None:
+        maker = self.makers[value]
+        if maker.op == "select":
+            test, then, other = maker.inputs
+            holds = self.holds(self.makers[test])
+            return None if holds is None else self._value(then if holds else other)
+        if maker.op in {"add", "sub"}:
+            left, right = (self._value(each) for each in maker.inputs)
+            if left is not None and right is not None:
+                return total(left, right) if maker.op == "add" else difference(left, right)
+        return constant(0) if self._integers.value(self._label, value) == () else None
+
+
+_COMPARED: dict[str, Callable[[int], bool]] = {
+    "ilt": lambda apart: apart < 0,
+    "igt": lambda apart: apart > 0,
+    "ige": lambda apart: apart >= 0,
+    "ine": lambda apart: apart != 0,
+}
 
 
 def _is_covered(op: str, left: Polynomial, right: Polynomial, inside: Inside) -> bool:
     """Whether a comparison does not hold where indices are inside."""
+    if op == "ilt" and right != constant(0):  # the other way round
+        op, left, right = "igt", right, left
     base, more = split(left)
     if base != inside.base:
         return False
     if op == "ilt":
-        return right == constant(0) and inside.least <= more
-    length = ((("dim", inside.array, inside.axis),), 1)
-    return right == (length,) and more <= inside.most + (op == "igt")
+        return inside.least <= more
+    length = atom("dim", inside.array, inside.axis)
+    return op != "ine" and right == length and more <= inside.most + (op == "igt")
