@@ -809,7 +809,7 @@ class Reader(Holders):
         self,
         holder: Holder,
         axes: tuple[tuple[int | None, int, bool, int], ...],
-        window: tuple[tuple[int, bool], ...] = (),
+        window: tuple[tuple[int, bool, bool], ...] = (),
     ) -> ViewKind:
         """A view for variables that the instruction that is being read binds."""
         return self.memory.view(self, holder, axes, window)

@@ -59,7 +59,7 @@ class _Array(_Made):
 class _View(_Made):
     holder: Holder
     axes: Axes
-    window: tuple[tuple[int, bool], ...]
+    window: tuple[tuple[int, bool, bool], ...]
 
 
 class Temporaries:
@@ -140,7 +140,11 @@ class Temporaries:
             raise NotNativeError(OTHER_ORDER)
 
     def view(
-        self, reader: Reader, holder: Holder, axes: Axes, window: tuple[tuple[int, bool], ...] = ()
+        self,
+        reader: Reader,
+        holder: Holder,
+        axes: Axes,
+        window: tuple[tuple[int, bool, bool], ...] = (),
     ) -> ViewKind:
         """A view that is not held any more, for the instruction that is being read."""
         wanted = _View(*self._place(reader), holder, axes, window)

@@ -120,9 +120,7 @@ class ViewKind:
     number: int
     holder: Holder
     axes: tuple[tuple[int | None, int, bool, int], ...]
-    window: tuple[
-        tuple[int, bool], ...
-    ] = ()  # as of `Window`: how many, and whether that is looked at
+    window: tuple[tuple[int, bool, bool], ...] = ()  # as of `Window`: counts, what is looked at
 
 
 @record
@@ -376,12 +374,14 @@ class Window:
     """A few elements of an array as they most likely are, along each axis of it.
 
     Where they begin, if bounds are neither counted from the end nor cut off; how many they are there (0: it is an index
-    that stands there); and what has to be as many, where that is not sure.
+    that stands there); what has to be as many, where that is not sure; and what has to be where they begin, where that
+    is another integer.
     """
 
     starts: tuple[Value, ...]
     counts: tuple[int, ...]
     lengths: tuple[Value | None, ...]
+    bounds: tuple[Value | None, ...]
 
 
 @record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 MOST_ELEMENTS = 49
 MOST_TERMS = 12  # instructions that an integer is followed through
 EVERYTHING = SliceOf(Known(None), Known(None), Known(None))
-Along = tuple[Value, int, Value | None]  # as of `Window`, along one axis
+Along = tuple[Value, int, Value | None, Value | None]  # as of `Window`, along one axis
 
 
 def noted(reader: Reader, container: Array | Part, entries: Sequence[Item]) -> Window | None:
@@ -39,16 +40,16 @@ def noted(reader: Reader, container: Array | Part, entries: Sequence[Item]) -> W
     axes = range(len(container.indices), len(reader.seen(container.holder)))
     if len(entries) > len(axes):
         return None
-    found: list[Along] = [(index, 0, None) for index in container.indices]
+    found: list[Along] = [(index, 0, None, None) for index in container.indices]
     keys = (*entries, *[EVERYTHING] * (len(axes) - len(entries)))
     for axis, key in zip(axes, keys, strict=True):
         one = _along(reader, container, axis, key)
         if one is None:
             return None
         found.append(one)
-    starts, counts, lengths = zip(*found, strict=True)
+    starts, counts, lengths, bounds = zip(*found, strict=True)
     few = math.prod(count or 1 for count in counts)
-    return Window(starts, counts, lengths) if any(counts) and few <= MOST_ELEMENTS else None
+    return Window(starts, counts, lengths, bounds) if any(counts) and few <= MOST_ELEMENTS else None
 
 
 def of(reader: Reader, item: Item) -> Window | None:
@@ -63,7 +64,7 @@ def _along(reader: Reader, container: Array, axis: int, key: Item) -> Along | No
     out, zero = reader.out, reader.out.constant(I64, 0)
     if not isinstance(key, SliceOf):
         index = _whole(out, key)
-        return None if index is None else (index, 0, None)
+        return None if index is None else (index, 0, None, None)
     if not is_none(key.step) and not (isinstance(key.step, Known) and key.step.value == 1):
         return None
     start = zero if is_none(key.start) else _whole(out, key.start)
@@ -74,15 +75,33 @@ def _along(reader: Reader, container: Array, axis: int, key: Item) -> Along | No
         (_, seen) = reader.seen(container.holder)[axis]
         if out.known(start) != 0:
             return None
-        return (zero, seen, reader.length(container.holder, axis).value) if seen else None
+        return (zero, seen, reader.length(container.holder, axis).value, None) if seen else None
     if out.known(start) is not None and out.known(stop) is not None:
         count = out.known(stop) - out.known(start)
-        return (start, count, None) if out.known(start) >= 0 and count > 0 else None
+        return (start, count, None, None) if out.known(start) >= 0 and count > 0 else None
     return _between(reader, start, stop)
 
 
 def _between(reader: Reader, start: Value, stop: Value) -> Along | None:
-    """From one integer to another: how many that are is known, or was seen when the loop was read."""
+    """From one integer to another; each may be chosen of two, as where windows end with the array."""
+    out = reader.out
+    for likely, end in itertools.product(_choices(out, start), _choices(out, stop)):
+        count, is_sure = _distance(reader, likely, end)
+        if count is not None and 0 < count <= MOST_ELEMENTS:
+            is_sure = is_sure and end == stop
+            length = None if is_sure else minus(out, stop, likely)
+            return likely, count, length, None if likely == start else start
+    return None
+
+
+def _choices(code: Code, value: Value) -> tuple[Value, ...]:
+    """What an integer may be."""
+    maker = code.maker(value)
+    return (value, *maker.inputs[1:]) if maker is not None and maker.op == "select" else (value,)
+
+
+def _distance(reader: Reader, start: Value, stop: Value) -> tuple[int | None, bool]:
+    """How far it is from one integer to another, as was seen when the loop was read; whether that is sure."""
     terms, more = _terms(reader.out, stop)
     others, less = _terms(reader.out, start)
     for value, factor in others.items():
@@ -92,11 +111,9 @@ def _between(reader: Reader, start: Value, stop: Value) -> Along | None:
         if factor:
             seen, is_sure = _seen(reader, value), False
             if seen is None:
-                return None
+                return None, False
             count += factor * seen
-    if not 0 < count <= MOST_ELEMENTS:
-        return None
-    return start, count, None if is_sure else minus(reader.out, stop, start)
+    return count, is_sure
 
 
 def _terms(code: Code, value: Value) -> tuple[dict[Value, int], int]:
@@ -148,33 +165,42 @@ def _whole(code: Code, item: Item) -> Value | None:
 # In variables ----------------------------------------------------------------------------------------------------
 
 
-def kind_of(window: Window | None) -> tuple[tuple[int, bool], ...]:
+def kind_of(window: Window | None) -> tuple[tuple[int, bool, bool], ...]:
     """What is known of a window wherever its variables are read."""
     if window is None:
         return ()
-    pairs = zip(window.counts, window.lengths, strict=True)
-    return tuple((count, length is not None) for count, length in pairs)
+    rows = zip(window.counts, window.lengths, window.bounds, strict=True)
+    return tuple((count, length is not None, bound is not None) for count, length, bound in rows)
 
 
 def keep(code: Code, name: str, window: Window | None) -> None:
     """Put into variables where a window begins."""
-    for axis, start in enumerate(window.starts if window is not None else ()):
-        code.set(f"{name}.start{axis}", start)
-    for axis, length in enumerate(window.lengths if window is not None else ()):
-        if length is not None:
-            code.set(f"{name}.count{axis}", length)
+    if window is None:
+        return
+    for part, values in (
+        ("start", window.starts),
+        ("count", window.lengths),
+        ("bound", window.bounds),
+    ):
+        for axis, value in enumerate(values):
+            if value is not None:
+                code.set(f"{name}.{part}{axis}", value)
 
 
-def kept(code: Code, name: str, kind: tuple[tuple[int, bool], ...]) -> Window | None:
+def kept(code: Code, name: str, kind: tuple[tuple[int, bool, bool], ...]) -> Window | None:
     """The window that was put into variables."""
     if not kind:
         return None
+
+    def values(part: str, are_there: Sequence[bool]) -> tuple[Value | None, ...]:
+        return tuple(
+            code.get(f"{name}.{part}{axis}", I64) if is_there else None
+            for axis, is_there in enumerate(are_there)
+        )
+
+    counts, lengths, bounds = zip(*kind, strict=True)
     starts = tuple(code.get(f"{name}.start{axis}", I64) for axis in range(len(kind)))
-    lengths = tuple(
-        code.get(f"{name}.count{axis}", I64) if is_looked_at else None
-        for axis, (_, is_looked_at) in enumerate(kind)
-    )
-    return Window(starts, tuple(count for count, _ in kind), lengths)
+    return Window(starts, counts, values("count", lengths), values("bound", bounds))
 
 
 # What they hold --------------------------------------------------------------------------------------------------
@@ -183,10 +209,12 @@ def kept(code: Code, name: str, kind: tuple[tuple[int, bool], ...]) -> Window | 
 def conditions(reader: Reader, container: Array | Part, window: Window) -> list[Value]:
     """What has to hold for the elements to be there: neither counted from the end, nor cut off, nor other than seen."""
     out, found = reader.out, []
-    rows = zip(window.starts, window.counts, window.lengths, strict=True)
-    for axis, (start, count, length) in enumerate(rows):
+    rows = zip(window.starts, window.counts, window.lengths, window.bounds, strict=True)
+    for axis, (start, count, length, bound) in enumerate(rows):
         if not count:
             continue
+        if bound is not None:
+            found.append(out.op("ieq", I1, bound, start))
         long = reader.length(container.holder, axis).value
         if length is not None:
             found.append(out.op("ieq", I1, length, out.constant(I64, count)))

@@ -191,7 +191,7 @@ class _Bounds:
 
     def holds(self, test: Instruction) -> bool | None:
         """Whether a comparison holds; None where that is not known."""
-        if test.op not in {"ilt", "igt", "ige", "ine"}:
+        if test.op not in _COMPARED:
             return None
         left, right = (self._value(each) for each in test.inputs)
         apart = None if left is None or right is None else difference(left, right)
@@ -229,6 +229,8 @@ _COMPARED: dict[str, Callable[[int], bool]] = {
     "ilt": lambda apart: apart < 0,
     "igt": lambda apart: apart > 0,
     "ige": lambda apart: apart >= 0,
+    "ile": lambda apart: apart <= 0,
+    "ieq": lambda apart: apart == 0,
     "ine": lambda apart: apart != 0,
 }
 
@@ -243,4 +245,4 @@ def _is_covered(op: str, left: Polynomial, right: Polynomial, inside: Inside) ->
     if op == "ilt":
         return inside.least <= more
     length = atom("dim", inside.array, inside.axis)
-    return op != "ine" and right == length and more <= inside.most + (op == "igt")
+    return op in {"igt", "ige"} and right == length and more <= inside.most + (op == "igt")

@@ -75,6 +75,40 @@ def of_a_radius(a, out, r):
     return out
 
 
+def at_borders(a, out):
+    rows, columns = a.shape
+    for i in range(rows):
+        top, bottom = max(0, i - 1), min(rows, i + 2)
+        for j in range(columns):
+            window = a[top:bottom, max(j - 1, 0) : min(j + 2, columns)]
+            out[0, i, j] = window.sum()
+            out[1, i, j] = window.mean()
+            out[2, i, j] = a[max(i - 2, 0) : i + 3, j].max()
+    return out
+
+
+def expressions(a, out):
+    rows, columns = a.shape
+    weights = a[3:6, 4:7].copy()
+    for i in range(rows - 2):
+        for j in range(columns - 2):
+            window = a[i : i + 3, j : j + 3]
+            out[0, i, j] = np.sum(window * weights)
+            out[1, i, j] = np.mean((window - weights) ** 2)
+            out[2, i, j] = np.max(np.abs(window - a[i, j]))
+            out[3, i, j] = (a[i, j : j + 3] + a[i : i + 3, j] * 2).sum()
+    return out
+
+
+def products(image, kernel, out):
+    height, width = kernel.shape
+    for i in range(len(image) - height + 1):
+        for j in range(len(image[0]) - width + 1):
+            out[0, i, j] = np.sum(image[i : i + height, j : j + width] * kernel)
+            out[1, i, j] = np.sum(image[i] - kernel[0, 0])
+    return out
+
+
 def of_rows(a, out):
     for i in range(len(a)):
         out[0, i, 0] = a[i].sum()
@@ -126,10 +160,10 @@ LAYOUTS = ["C", "F", "gaps", "backwards", "around"]
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "?"])
-@pytest.mark.parametrize("function", [sums, extremes, cut_off])
+@pytest.mark.parametrize("function", [sums, extremes, cut_off, at_borders, expressions])
 def test_windows(function, dtype: str, layout: str) -> None:
     """Of all kinds of numbers, however they lie."""
-    if dtype == "?" and function is not sums:
+    if dtype == "?" and function in {extremes, expressions}:
         function = cut_off  # there is no difference of bools
     for is_odd in (False, True):
         a = laid_out(numbers(dtype, is_odd=is_odd), layout)
@@ -158,6 +192,24 @@ def test_a_radius_is_as_it_was(dtype: str) -> None:
                 compiled(a, out, radius)
                 of_a_radius(a, wanted, radius)
             assert out.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+def test_kernels_are_as_they_were(dtype: str) -> None:
+    """Code that was read for a kernel serves larger ones, and such that are not contiguous."""
+    image = numbers(dtype, is_odd=False)
+    large = np.random.default_rng(5).standard_normal((8, 8))
+    compiled = ufuse.compile(products, backend=Improved())
+    for height, width in ((3, 3), (2, 4), (3, 3), (8, 8), (1, 1), (5, 5)):
+        for kernel in (
+            large[:height, :width].copy(),
+            large[:height, :width],
+            large.T[:height, :width],
+        ):
+            for _ in range(3):
+                out, wanted = np.zeros((2, *image.shape)), np.zeros((2, *image.shape))
+                found = compiled(image, kernel, out)
+                assert found.tobytes() == products(image, kernel, wanted).tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "u1"])
