@@ -168,7 +168,10 @@ def _fold(name: str) -> Rule:
             raise NotNativeError("it folds what is no array")
         if axis is None and keepdims is None:
             return window_folds.folded(
-                reader, name, item, lambda one: reductions.fold(reader, name, one)
+                reader,
+                window_folds.RULES.get(name),
+                item,
+                lambda one: reductions.fold(reader, name, one),
             )
         return reductions.fold(reader, name, item, axis, keepdims)
 
@@ -179,12 +182,38 @@ def _mean(
     reader: Reader, item: Item, axis: Item | None = None, *, keepdims: Item | None = None
 ) -> Item:
     if axis is None and keepdims is None:
-        return window_folds.folded(reader, "mean", item, lambda one: reductions.mean(reader, one))
+        return window_folds.folded(
+            reader, window_folds.RULES["mean"], item, lambda one: reductions.mean(reader, one)
+        )
     return reductions.mean(reader, item, axis, keepdims)
 
 
 def _median(reader: Reader, item: Item) -> Item:
-    return window_folds.folded(reader, "median", item, lambda one: arranged.median(reader, one))
+    rule = window_folds.RULES["median"]
+    return window_folds.folded(reader, rule, item, lambda one: arranged.median(reader, one))
+
+
+def _spread(general: Callable[..., Item]) -> Rule:
+    """`np.var` or `np.std`."""
+
+    def rule(
+        reader: Reader,
+        item: Item,
+        axis: Item | None = None,
+        *,
+        ddof: Item | None = None,
+        keepdims: Item | None = None,
+    ) -> Item:
+        freedom = ddof.value if isinstance(ddof, Known) else 0
+        if axis is None and keepdims is None and type(freedom) is int:
+            if ddof is None or isinstance(ddof, Known):
+                fold = window_folds.variance(freedom, is_root=general is composed.deviation)
+                return window_folds.folded(
+                    reader, fold, item, lambda one: general(reader, one, ddof=ddof)
+                )
+        return general(reader, item, axis, ddof=ddof, keepdims=keepdims)
+
+    return rule
 
 
 def _dot(name: str) -> Rule:
@@ -269,8 +298,8 @@ FUNCTIONS: dict[Any, Rule] = {
     np.linalg.solve: _solve, np.linalg.inv: _inverse,
     np.linalg.norm: composed.norm, np.outer: composed.outer, np.diff: composed.diff, np.roll: composed.roll,
     np.append: composed.append, np.pad: padding.pad,
-    np.clip: composed.clip, np.var: composed.variance, np.std: composed.deviation, np.ptp: composed.extent,
-    np.cov: composed.covariance, np.corrcoef: composed.correlation,
+    np.clip: composed.clip, np.var: _spread(composed.variance), np.std: _spread(composed.deviation),
+    np.ptp: composed.extent, np.cov: composed.covariance, np.corrcoef: composed.correlation,
     np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),
     np.flatnonzero: arranged.places, np.nonzero: arranged.nonzero, np.count_nonzero: arranged.count_nonzero,
     np.sort: arranged.ordered, np.argsort: arranged.order, np.median: _median,
@@ -280,7 +309,8 @@ ATTRIBUTES = frozenset({"T", "shape", "ndim", "size", "dtype"})
 METHODS: dict[str, Rule] = {
     **{name: _fold(ufunc) for name, ufunc in FOLDS.items()},
     "argmax": _position("argmax"), "argmin": _position("argmin"),
-    "var": composed.variance, "std": composed.deviation, "clip": composed.clip, "round": composed.rounded,
+    "var": _spread(composed.variance), "std": _spread(composed.deviation),
+    "clip": composed.clip, "round": composed.rounded,
     "astype": composed.converted, "tolist": made_lists.of_array, "fill": composed.filled,
     "argsort": arranged.order,
     "cumsum": arranged.accumulated("add"), "cumprod": arranged.accumulated("multiply"), "nonzero": arranged.nonzero,

@@ -141,6 +141,24 @@ def _dtype_of_mean(dtype: np.dtype) -> np.dtype | None:
     return REAL if dtype.kind in "biu" and dtype.char not in "LQ" else None
 
 
+def variance(freedom: int, *, is_root: bool) -> Rule:
+    """That of `np.var` of float64, for as many degrees of freedom less, or `np.std`."""
+
+    def fold(code: Code, items: Sequence[Value], dtype: np.dtype) -> Fold:
+        if len(items) <= freedom:  # NumPy warns
+            return Fold(code.constant(F64, 0.0), code.constant(I1, value=True))
+        mean, _ = _mean(code, items, dtype)
+        apart = [code.op("sub", F64, one, mean) for one in items]
+        total = _real_sum(code, [code.op("mul", F64, one, one) for one in apart])
+        count = code.constant(F64, float(len(items) - freedom))
+        found = code.op("div", F64, total, count)
+        if is_root:
+            found = code.op("sqrt", F64, found)
+        return Fold(found, code.op("fne", I1, found, found))
+
+    return Rule(fold, _dtype_of_median, MOST_COMPARED, "d")
+
+
 def _extreme(name: str) -> Callable[[Code, Sequence[Value], np.dtype], Fold]:
     def rule(code: Code, items: Sequence[Value], dtype: np.dtype) -> Fold:
         sign = "f" if dtype.kind == "f" else "i"
@@ -239,9 +257,9 @@ RULES = {
 # Ways ------------------------------------------------------------------------------------------------------------
 
 
-def folded(reader: Reader, name: str, item: Item, general: Callable[[Item], Item]) -> Item:
+def folded(reader: Reader, rule: Rule | None, item: Item, general: Callable[[Item], Item]) -> Item:
     """What all elements of an array come to: of a window element by element, else as in `general`."""
-    rule, out = RULES.get(name), reader.out
+    out = reader.out
     if rule is None or not isinstance(item, Array | Part | Lazy) or _is_in_the_midst(reader):
         return general(item)
     given, below = Operands(item), len(reader.stack)

@@ -40,6 +40,9 @@ STEPS = {
     "negative": "neg", "absolute": "abs", "square": "mul",
 }  # fmt: skip
 OF_REALS = {"negative", "absolute", "square"}
+COMPARISONS = {
+    "less": "lt", "less_equal": "le", "equal": "eq", "not_equal": "ne", "greater": "gt", "greater_equal": "ge",
+}  # fmt: skip
 
 
 class Operands:
@@ -121,6 +124,9 @@ class Operands:
             return inputs[0]
         if one.name == "cast":
             return converted(code, inputs[0], type_)
+        if one.name in COMPARISONS:
+            kind = "i" if inputs[0].type in INTEGERS else "f"
+            return code.op(kind + COMPARISONS[one.name], type_, *inputs)
         if one.name == "square":
             inputs *= 2
         return code.op(STEPS[one.name], type_, *inputs)
@@ -182,6 +188,8 @@ def _is_followed(one: Lazy) -> bool:
         )
     if one.name == "copy":
         return result.char in "dfl"
+    if one.name in COMPARISONS:
+        return source == one.dtypes[1] and source.char in "dflBihbH"
     kinds = "df" if one.name in OF_REALS else "dfl"
     return one.name in STEPS and result.char in kinds and len(set(one.dtypes)) == 1
 

@@ -100,6 +100,17 @@ def expressions(a, out):
     return out
 
 
+def spreads(a, out):
+    rows, columns = a.shape
+    for i in range(1, rows - 1):
+        for j in range(1, columns - 1):
+            window = a[i - 1 : i + 2, j - 1 : j + 2]
+            out[0, i, j] = window.var()
+            out[1, i, j] = np.std(window, ddof=1)
+            out[2, i, j] = np.sum(window > a[i, j]) + (window == 0).any()
+    return out
+
+
 def products(image, kernel, out):
     height, width = kernel.shape
     for i in range(len(image) - height + 1):
@@ -160,16 +171,22 @@ LAYOUTS = ["C", "F", "gaps", "backwards", "around"]
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "?"])
-@pytest.mark.parametrize("function", [sums, extremes, cut_off, at_borders, expressions])
+@pytest.mark.parametrize("function", [sums, extremes, cut_off, at_borders, expressions, spreads])
 def test_windows(function, dtype: str, layout: str) -> None:
     """Of all kinds of numbers, however they lie."""
-    if dtype == "?" and function in {extremes, expressions}:
+    if dtype == "?" and function in {extremes, expressions, spreads}:
         function = cut_off  # there is no difference of bools
     for is_odd in (False, True):
         a = laid_out(numbers(dtype, is_odd=is_odd), layout)
         turns = check(function, lambda a=a: (a, np.zeros((4, *a.shape))))
         # What is not followed may be refused where it lies in another order than C's.
-        assert turns > 0 or is_odd or layout in {"F", "backwards"} or dtype == "?"
+        assert (
+            turns > 0
+            or is_odd
+            or layout in {"F", "backwards"}
+            or dtype == "?"
+            or function is spreads
+        )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
