@@ -194,17 +194,26 @@ class _Bounds:
         if test.op not in _COMPARED:
             return None
         left, right = (self._value(each) for each in test.inputs)
-        apart = None if left is None or right is None else difference(left, right)
-        if left is None or right is None or apart is None:
+        if left is None or right is None:
             return None
-        if any(_is_covered(test.op, left, right, each) for each in self._inside):
+        lefts, rights = self._same(left), self._same(right)
+        if any(
+            _is_covered(test.op, one, other, each)
+            for each in self._inside
+            for one in lefts
+            for other in rights
+        ):
             return False
-        for zero in ((), *self.zero):
-            for rest in (difference(apart, zero), total(apart, zero)):
-                known = None if rest is None else number(rest)
-                if known is not None:
-                    return _COMPARED[test.op](known)
-        return None
+        aparts = (difference(one, other) for one in lefts for other in rights)
+        known = next(
+            (at for one in aparts if one is not None and (at := number(one)) is not None), None
+        )
+        return None if known is None else _COMPARED[test.op](known)
+
+    def _same(self, value: Polynomial) -> list[Polynomial]:
+        """What an integer is equal to, as some others are zero."""
+        ways = (way(value, zero) for zero in self.zero for way in (difference, total))
+        return [value, *(one for one in ways if one is not None)]
 
     def _value(self, value: Value) -> Polynomial | None:
         """An integer, where what is chosen between bounds and the ends of an axis is known."""

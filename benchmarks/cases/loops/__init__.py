@@ -21,6 +21,7 @@ from benchmarks.cases.loops import (
     sweeps,
     tables,
     vectors,
+    windows,
 )
 from benchmarks.programs import Program, definite, drawn, whole
 
@@ -311,6 +312,11 @@ LOOPS = {
         row(vectors.filter_bank,       lambda n: (drawn(n), drawn(16)), 10000, 200, 20),
         row(vectors.descent,           lambda n: (drawn(n, 8), drawn(n), 0.01, 10), 1000, 50, 5),
         row(vectors.distances,         lambda n: (drawn(n, 3),), 120, 20, 5),
+        row(windows.box_filter,        lambda n: (drawn(n, n),), 100, 20, 6),
+        row(windows.local_contrast,    lambda n: (drawn(n, n), 1), 60, 12, 6),
+        row(windows.median_windows,    lambda n: (drawn(n, n),), 50, 12, 6),
+        row(windows.pooled,            lambda n: (drawn(n, n),), 200, 20, 6),
+        row(windows.template_distances, lambda n: (drawn(n, n), drawn(5, 5)), 80, 20, 8),
         row(objects.heat_object,       lambda n: (drawn(n, n), 5), 100, 10),
         row(objects.kalman_object,     lambda n: (drawn(n),), 2000, 100, 10),
         row(objects.neuron_object,     lambda n: (n,), 20000, 1000, 50),

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.whole.fuzz import composed, loops, spans
+from tests.whole.fuzz import composed, loops, spans, windows
 from tests.whole.fuzz.loops import LoopsWorld
 from tests.whole.fuzz.python.programs import PythonProgram
 from tests.whole.fuzz.sweep_arguments import drawn_arrays, odd_at, random_set
@@ -108,7 +108,7 @@ NAMES = "t u v w p q r s".split()
 # What a program may do besides assigning to parts of arrays: it draws a few of these.
 FEATURES = (
     "in_place", "in_place", "fill", "element", "fold", "fold", "dot", "temporary", "temporary", "view", "swap", "rebind", "fresh", "call", "branch", "leave", "inner", "inner",
-    "iterate", "rare", "error", "swap_rows", "carried", "two_axes", "whole",
+    "iterate", "rare", "error", "swap_rows", "carried", "two_axes", "whole", "windows", "windows",
 )  # fmt: skip
 TURNS = 6000
 
@@ -412,10 +412,21 @@ class Sweep:
                 return
         self.number_of(DOTS)
 
+    def put_windows(self, _: int) -> None:
+        """A number from a window of an array."""
+        name = self.rng.choice(list(self.arrays))
+        same = [one for one, known in self.arrays.items() if known == self.arrays[name]]
+        lengths = self.arrays[name][1]
+        between = windows.key(self.rng, lengths, [self.index(length) for length in lengths])
+        self.use(windows.fold(self.rng, same, between, self.number()))
+
     def number_of(self, templates: tuple[str, ...]) -> None:
         """Bind or use a number that is made of parts of arrays."""
         space = self.space(1)
-        text = self.filled(self.rng.choice(templates), space, "d", 1)
+        self.use(self.filled(self.rng.choice(templates), space, "d", 1))
+
+    def use(self, text: str) -> None:
+        """Bind or use a number."""
         if self.chance(0.4) and any(kind == "d" for kind, _ in self.arrays.values()):
             place = self.element(
                 self.rng.choice([one for one, (kind, _) in self.arrays.items() if kind == "d"])
