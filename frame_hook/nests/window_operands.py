@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.code import Code
     from ufuse.frame_hook.nests.reader import Reader
 
-MOST_OPERATIONS = 100  # loads and steps, for all elements
+MOST_OPERATIONS = 150  # loads and steps, for all elements
 Source = Array | Part
 Leaf = Source | Number
 # Instructions for steps, by their ufuncs: of float64, float32 and int64. A square is a product.

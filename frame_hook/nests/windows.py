@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.code import Code
     from ufuse.frame_hook.nests.reader import Reader
 
-MOST_ELEMENTS = 49
+MOST_ELEMENTS = 81
 MOST_TERMS = 12  # instructions that an integer is followed through
 EVERYTHING = SliceOf(Known(None), Known(None), Known(None))
 Along = tuple[Value, int, Value | None, Value | None]  # as of `Window`, along one axis
