@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ufuse.frame_hook.nests.code import Code
     from ufuse.frame_hook.nests.reader import Reader
 
+MOST_OF_WHOLE = 16  # elements of whole arrays or rows
 MOST_OPERATIONS = 150  # loads and steps, for all elements
 Source = Array | Part
 Leaf = Source | Number
@@ -70,6 +71,10 @@ class Operands:
         if not found or found[0] is None or any(one != found[0] for one in found):
             return "they are no windows of one shape"
         count = math.prod(found[0])
+        if count > MOST_OF_WHOLE and all(
+            windows.is_whole(reader, one, _window(reader, one)) for one in self.sources(self.leaves)
+        ):
+            return "they are whole arrays or rows"
         steps = [one for one in _inputs(self._item) if isinstance(one, Lazy)]
         if count > most or (steps and count * (len(found) + len(steps)) > MOST_OPERATIONS):
             return "they have many elements"

@@ -227,6 +227,16 @@ def conditions(reader: Reader, container: Array | Part, window: Window) -> list[
     return found
 
 
+def is_whole(reader: Reader, container: Array | Part, window: Window) -> bool:
+    """Whether it is a whole array or row, which is likely to have another length in another call."""
+    rows = enumerate(zip(window.counts, window.lengths, strict=True))
+    return all(
+        length == reader.length(container.holder, axis).value
+        for axis, (count, length) in rows
+        if count
+    )
+
+
 def elements(reader: Reader, container: Array | Part, window: Window, type_: str) -> list[Value]:
     """The elements, as they follow one another along the last axis, where the conditions hold."""
     out, number = reader.out, reader.array(container.holder)
