@@ -24,10 +24,10 @@ from ufuse.frame_hook.nests.conversions import (
     refuse_bools,
     truth,
 )
-from ufuse.frame_hook.nests.either import KINDS as EITHER_KINDS
 from ufuse.frame_hook.nests.either import common_tag, is_either, settled, why_not_same
 from ufuse.frame_hook.nests.values import (
     BOOL,
+    EITHER_KINDS,
     ELEMENT_KINDS,
     FLOAT,
     INT,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from ufuse.frame_hook.nests import conversions, elementwise, making, reductions, views
 from ufuse.frame_hook.nests.composed import EVERYTHING, NOTHING
 from ufuse.frame_hook.nests.integers import minus, range_length
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     INT,
     NP_FLOAT,
@@ -26,11 +27,6 @@ from ufuse.frame_hook.nests.values import (
     TemporaryKind,
 )
 from ufuse.graph.nest import F64, I1, I64, Value, View
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ufuse.frame_hook.nests.reader import Reader
 
 WHOLE, REAL, BOOL = np.dtype(int), np.dtype(float), np.dtype(bool)
 VECTOR = ((0, 1),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from ufuse.frame_hook.nests import (
     complexes,
     composed,
     elementwise,
-    made_lists,
     making,
     padding,
     reductions,
     views,
 )
 from ufuse.frame_hook.nests.elementwise import is_array
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     CALLABLE,
     INT,
@@ -39,9 +39,6 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph import ops
 from ufuse.graph.nest import I64
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 Rule = Callable[..., Item]
 
@@ -270,10 +267,21 @@ METHODS: dict[str, Rule] = {
     **{name: _fold(ufunc) for name, ufunc in FOLDS.items()},
     "argmax": _position("argmax"), "argmin": _position("argmin"),
     "var": composed.variance, "std": composed.deviation, "clip": composed.clip, "round": composed.rounded,
-    "astype": composed.converted, "tolist": made_lists.of_array, "fill": composed.filled,
+    "astype": composed.converted, "fill": composed.filled,
     "argsort": arranged.order,
     "cumsum": arranged.accumulated("add"), "cumprod": arranged.accumulated("multiply"), "nonzero": arranged.nonzero,
     "conj": _conjugate, "conjugate": _conjugate,
     "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }
 # fmt: on
+
+
+def method(name: str) -> Callable[[Rule], Rule]:
+    """Register a method of arrays."""
+
+    def register(rule: Rule) -> Rule:
+        assert name not in METHODS, name
+        METHODS[name] = rule
+        return rule
+
+    return register

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.values import Bound, Item, NotNativeError, Thing, item_kind
 from ufuse.frame_hook.objects.classes import (
     check_place,
@@ -21,31 +21,9 @@ from ufuse.frame_hook.objects.classes import (
     static_lookup,
     uses_plain,
 )
-from ufuse.frame_hook.trace.symbols import Unread
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.outside import Outside
-    from ufuse.frame_hook.trace.symbols import Instance, Symbol
+from ufuse.frame_hook.trace.symbols import Symbol, Unread
 
 MADE_ANEW = (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)  # when asked for
-
-
-@dataclass(slots=True)
-class Attributes:
-    """What a loop has of objects and classes: `instances`, whose attributes may be set, by register; classes by id.
-
-    `numbers` and `arrays` are the registers of attributes that it sets, by the register of the object and the name.
-    """
-
-    instances: dict[int, Instance] = field(default_factory=dict)
-    classes: dict[int, Thing] = field(default_factory=dict)
-    numbers: dict[tuple[int, str], int] = field(default_factory=dict)
-    arrays: dict[tuple[int, str], int] = field(default_factory=dict)
-
-    @property
-    def all_set(self) -> dict[tuple[int, str], int]:
-        """All that it sets."""
-        return {**self.numbers, **self.arrays}
 
 
 def of(outside: Outside, thing: Thing, name: str) -> Item | Unread:

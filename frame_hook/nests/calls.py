@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import slot_names
@@ -18,6 +18,8 @@ from ufuse.frame_hook.nests.frames import (
     without_attributes,
 )
 from ufuse.frame_hook.nests.positions import written
+from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.tries import CallsItselfError
 from ufuse.frame_hook.nests.values import (
     Item,
     Items,
@@ -29,9 +31,6 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.frame_hook.opcodes.calls import bind
 from ufuse.frame_hook.trace import symbols
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 MOST_CALLS = 6  # within one another
 OTHER_FLAGS = (
@@ -89,7 +88,7 @@ def _check(reader: Reader, code: types.CodeType) -> None:
         return
     within = list(callers(reader.frame))
     if code in (one.code for one in within):
-        raise recursion.CallsItselfError(code)
+        raise CallsItselfError(code)
     if len(within) > MOST_CALLS:
         raise NotNativeError("calls within one another are too many")
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ufuse.frame_hook.nests import complexes, keeping
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     Complex,
     ConstantKind,
@@ -23,13 +24,10 @@ from ufuse.frame_hook.nests.values import (
     is_none,
     kind_of,
 )
+from ufuse.frame_hook.nests.ways import Given
 from ufuse.graph.nest import I1, NumberSlot, Value
 
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
-
 MOST_ITEMS = 8
-Given = tuple[str | Known, ...]  # for each item the nest's slot that has it, or a constant
 
 
 def kind_of_tuple(value: object) -> ItemsKind | None:

@@ -7,10 +7,10 @@ looked at: `mode == "fast"`. Methods are those of ASCII; another character is in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import either
 from ufuse.frame_hook.nests.code import Code
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     BOOL,
     INT,
@@ -23,9 +23,6 @@ from ufuse.frame_hook.nests.values import (
     Text,
 )
 from ufuse.graph.nest import I1, I64, U32, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 ASCII = 128
 CASE = ord("a") - ord("A")

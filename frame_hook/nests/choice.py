@@ -22,15 +22,14 @@ from ufuse.frame_hook.nests import (
     calls,
     characters,
     complexes,
-    draws,
     fields,
     functions,
+    generator_methods,
     generators,
     grids,
     made_dicts,
     restated,
     searches,
-    seeding,
     sorted_places,
 )
 from ufuse.frame_hook.nests.entry import NestMaker, nest_entry, prepared
@@ -307,9 +306,9 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
     kind = type(value)  # `isinstance` would ask the program's own objects
     if not callable(value) or issubclass(kind, FunctionType | np.ufunc | type | _hook.Dispatcher):
         return None
-    if draws.may_be_method(value) and draws.module_of(value) is not None:
+    if generator_methods.may_be_method(value) and generator_methods.module_of(value) is not None:
         return None
-    if seeding.is_default_rng(value):
+    if generator_methods.is_default_rng(value):
         return None
     if isinstance(value, CALLABLE):
         counts = range(1, MOST_ARGUMENTS + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ufuse.frame_hook.nests import (
 )
 from ufuse.frame_hook.nests.functions import MOST_DECIMALS
 from ufuse.frame_hook.nests.integers import minus, plus
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     INT,
     NP_BOOL,
@@ -40,9 +41,6 @@ from ufuse.frame_hook.nests.values import (
     is_none,
 )
 from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 NOTHING = Known(None)
 EVERYTHING = SliceOf(NOTHING, NOTHING, NOTHING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import types
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ufuse.frame_hook.nests import (
     extremes,
     fields,
     functions,
+    generator_methods,
     generators,
     grids,
     heaps,
@@ -42,6 +43,7 @@ from ufuse.frame_hook.nests import (
     sorted_places,
     tables,
 )
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     CALLABLE,
     Array,
@@ -83,10 +85,6 @@ from ufuse.frame_hook.nests.values import (
     Vectorized,
     is_none,
 )
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
-
 
 LISTS = Numbers, OtherList, Listed, MadeList, MadeRows, OwnLists, OwnList, MadeDeque
 # To what the views of a dict are as tuples.
@@ -133,7 +131,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
             raise NotNativeError("the method append of what is no list is not compiled yet")
         return Method(owner, name)
     if isinstance(owner, Generator):
-        return draws.method(reader.outside, owner, name)
+        return generator_methods.method(reader.outside.trace, reader.outside.item, owner, name)
     if isinstance(owner, Thing | Member):
         return fields.attribute(reader, owner, name)
     if isinstance(owner, Entries) or (

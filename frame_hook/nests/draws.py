@@ -5,14 +5,10 @@ Of `random.Random` what draws bits is drawn by a nest; its other methods are Pyt
 
 from __future__ import annotations
 
-import _random
 import random
-import sys
-import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,16 +21,16 @@ from ufuse.frame_hook.nests import (
     tuples,
     views,
 )
+from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.conversions import as_f64, as_i64, doubt_not_finite, number
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     FLOAT,
     INT,
     NP_FLOAT,
     NP_INT,
     Array,
-    Bound,
     Generating,
-    Generator,
     Item,
     Items,
     Known,
@@ -45,18 +41,8 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Part,
 )
-from ufuse.frame_hook.objects.classes import HEAP_TYPE, class_member
 from ufuse.graph.nest import DRAWS, F64, I1, I64, Value, View
 from ufuse.graph.records import record
-from ufuse.graph.semantics.nest_generators import bit_generator_of
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.code import Code
-    from ufuse.frame_hook.nests.outside import Outside
-    from ufuse.frame_hook.nests.reader import Reader
-
-
-ABSENT = object()
 
 
 @record
@@ -71,72 +57,6 @@ class _Method:
     draw: Callable[..., Item]
     takes_lengths: bool = False
     behind: Mapping[str, Known] = field(default_factory=dict)
-
-
-def why_not_followed(
-    generator: np.random.Generator | np.random.RandomState | random.Random,
-) -> str | None:
-    """Why nothing is drawn from a generator in a nest."""
-    if type(generator) is random.Random:
-        return None
-    kind = type(bit_generator_of(generator))
-    if kind not in (np.random.PCG64, np.random.MT19937):  # whose state can be saved
-        return f"calls of a generator by {kind.__name__} are not compiled yet"
-    return None
-
-
-def may_be_method(value: Any) -> bool:
-    """Whether `module_of` may be asked."""
-    return type(value) in METHOD_TYPES or _is_seed(value)
-
-
-def _is_seed(value: object) -> bool:
-    """Whether it is `np.random.seed`, which is a function that calls the method."""
-    return value is in_c("numpy.random.mtrand", "seed")
-
-
-def in_c(module: str, name: str) -> Any:
-    """What a module of NumPy's has under a name, if it is loaded, and no code of Python's has replaced that."""
-    found: Any = getattr(sys.modules.get(module), name, ABSENT)
-    is_replaced = isinstance(found, types.FunctionType) or (
-        isinstance(found, type) and bool(found.__flags__ & HEAP_TYPE)
-    )
-    return ABSENT if is_replaced else found
-
-
-def module_of(method: Any) -> tuple[types.ModuleType, str] | None:
-    """Where the generator lies of which a function of `np.random` or `random` is a method; None for others."""
-    module = sys.modules.get("numpy.random.mtrand")
-    if _is_seed(method):
-        assert module is not None
-        return module, "_rand"
-    names = (*LEGACY_METHODS, *SHUFFLES)
-    if method.__self__ is getattr(module, "_rand", ABSENT) and method.__name__ in names:
-        assert module is not None
-        return module, "_rand"
-    return (random, "_inst") if method.__self__ is getattr(random, "_inst", ABSENT) else None
-
-
-def method(outside: Outside, owner: Generator, name: str) -> Generating | Bound:
-    """A method of a generator; of one of Python's it is the class's own."""
-    if owner.type is not random.Random:
-        return Generating(owner, name)
-    on_class = _of_random(outside, owner, name)
-    if name in DRAWN:
-        if all(_of_random(outside, owner, one) is DRAWN[one] for one in NEEDED[name]):
-            return Generating(owner, name)
-    elif type(on_class) is types.FunctionType:
-        return Bound(on_class, owner)
-    raise NotNativeError(f"calls of the method {name} are not compiled yet")
-
-
-def _of_random(outside: Outside, owner: Generator, name: str) -> Any:
-    """What `random.Random` has under a name, guarded; no instance has it."""
-    found, symbol = class_member(outside.trace, random.Random, name)
-    outside.trace.guards.check("INSTANCE_LACKS", owner.source, name)
-    if type(found) is types.FunctionType:
-        outside.item(symbol)
-    return found
 
 
 def called(
@@ -438,7 +358,6 @@ LEGACY_METHODS = {
     ),
 }
 LEGACY_METHODS["seed"] = _Method({"seed": None}, partial(_seed, "legacy_seed"))
-SHUFFLES = ("shuffle", "permutation")  # as `shuffles.py` reads them
 PYTHON_METHODS = {
     "random": _plain("random"),
     "_randbelow": _Method({"n": None}, _below),
@@ -446,21 +365,3 @@ PYTHON_METHODS = {
     "randrange": _Method({"start": None, "stop": NOTHING, "step": Known(1)}, _from_range),
     "seed": _Method({"a": None}, partial(_seed, "python_seed"), behind={"version": Known(2)}),
 }
-# What these are on the class, and which others they need.
-DRAWN = {
-    "random": vars(_random.Random)["random"],
-    "getrandbits": vars(_random.Random)["getrandbits"],
-    "_randbelow": random.Random._randbelow_with_getrandbits,  # type: ignore[attr-defined]
-    "randrange": random.Random.randrange,
-    "gauss": random.Random.gauss,
-    "seed": random.Random.seed,
-}
-NEEDED = {
-    "random": ("random",),
-    "getrandbits": (),
-    "_randbelow": ("_randbelow", "getrandbits"),
-    "randrange": ("randrange", "_randbelow", "getrandbits"),
-    "gauss": ("gauss", "random"),
-    "seed": ("seed",),
-}
-METHOD_TYPES = (types.MethodType, types.BuiltinMethodType)

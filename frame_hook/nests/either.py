@@ -9,37 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ufuse.frame_hook.nests.code import Code
+from ufuse.frame_hook.nests.frames import Version
+from ufuse.frame_hook.nests.tries import WidenError
 from ufuse.frame_hook.nests.values import (
+    EITHER_KINDS,
     EitherError,
     EitherKind,
     Item,
-    Items,
     Kind,
-    Listed,
-    NotNativeError,
     Number,
     NumberKind,
 )
 from ufuse.graph.nest import I1, Value
 
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.frames import Version
-    from ufuse.frame_hook.nests.reader import Reader
-
-KINDS = {"int", "float"}
 SAME_OF_INTS = {"+", "-", "*", "//", "%", "&", "|", "^"}
 SAME_OF_REALS = {"+", "-", "*", "/"}
-
-
-class WidenError(Exception):
-    """Some locals come to the header of a loop as Python's and as NumPy's: it is to be read anew for either."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        super().__init__()
-        self.names = names
 
 
 def is_either(item: Item | Kind) -> bool:
@@ -69,7 +56,7 @@ def tag(code: Code, one: Number) -> Value:
 def why_not_same(operator: str, one: Number, other: Number) -> str | None:
     """Why an operator may give something else for Python's numbers than for NumPy's."""
     kinds = {one.type.kind, other.type.kind}
-    if not kinds <= KINDS:
+    if not kinds <= EITHER_KINDS:
         return "a number of another size"
     known = SAME_OF_REALS if "float" in kinds else SAME_OF_INTS
     return None if operator in known else "another result"
@@ -88,7 +75,11 @@ def common_kind(numbers: Sequence[Number]) -> EitherKind | None:
     """The kind of numbers that are all ints or all floats of 64 bits, where some are Python's and some NumPy's."""
     kinds = {one.type.kind for one in numbers}
     is_known = len({one.type for one in numbers}) == 1 and not is_either(numbers[0])
-    return EitherKind(kinds.pop()) if len(kinds) == 1 and kinds <= KINDS and not is_known else None
+    return (
+        EitherKind(kinds.pop())
+        if len(kinds) == 1 and kinds <= EITHER_KINDS and not is_known
+        else None
+    )
 
 
 def each(kinds: Mapping[int, NumberKind]) -> list[dict[int, NumberKind]]:
@@ -98,41 +89,6 @@ def each(kinds: Mapping[int, NumberKind]) -> list[dict[int, NumberKind]]:
         for kind in kinds.values()
     ]
     return [dict(zip(kinds, chosen, strict=True)) for chosen in product(*choices)]
-
-
-def is_tested(reader: Reader) -> bool:
-    """Whether what the instruction gives is only tested for its truth."""
-    following = reader.frame.function.table[reader.next].opname
-    return following.startswith(("POP_JUMP", "TO_BOOL", "UNARY_NOT"))
-
-
-def split(reader: Reader, stack: list[Item]) -> None:
-    """End the block: the instruction is read for Python's number and for NumPy's, with the stack that it found."""
-    found = [one for item in stack for one in _numbers(item) if is_either(one)]
-    if not found:
-        raise NotNativeError("it computes with a number that may be Python's or NumPy's")
-    one = found[-1]
-    assert one.tag is not None
-    labels = []
-    for numpy in (True, False):
-        known_one = settled(one, numpy=numpy)
-        reader.stack = [_replaced(item, one, known_one) for item in stack]
-        labels.append(reader.target(reader.at.position))
-    reader.out.end("branch", *labels, condition=one.tag)
-
-
-def _numbers(item: Item) -> list[Number]:
-    """The numbers that an item is made of."""
-    if isinstance(item, Items | Listed):
-        return [number for one in item.items for number in _numbers(one)]
-    return [item] if isinstance(item, Number) else []
-
-
-def _replaced(item: Item, old: Number, new: Number) -> Item:
-    if isinstance(item, Items | Listed):
-        items = tuple(_replaced(one, old, new) for one in item.items)
-        return Items(items) if isinstance(item, Items) else Listed(items, item.site)
-    return new if item == old else item
 
 
 def widened(code: Code, one: Item) -> Number:
@@ -161,4 +117,4 @@ def _are_alike(one: Any, other: Any) -> bool:
     if one == other:
         return True
     are_numbers = isinstance(one, NumberKind) and isinstance(other, NumberKind)
-    return are_numbers and one.kind == other.kind and one.kind in KINDS
+    return are_numbers and one.kind == other.kind and one.kind in EITHER_KINDS

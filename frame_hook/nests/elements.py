@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ufuse.frame_hook.nests import (
     characters,
     complexes,
@@ -26,6 +24,7 @@ from ufuse.frame_hook.nests import (
     views,
 )
 from ufuse.frame_hook.nests.integers import doubt_unlike
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     Array,
     ArrayKind,
@@ -59,9 +58,6 @@ from ufuse.frame_hook.nests.values import (
     Thing,
 )
 from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, U32, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 MOST_ITEMS = 32  # of a tuple that is stored into a row
 NOT_KEYED = "it changes a dict that is not known to have ints, or pairs of them, as keys of numbers of one type"

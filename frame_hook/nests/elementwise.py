@@ -6,12 +6,13 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.nests import complexes, conversions, rolls, views
 from ufuse.frame_hook.nests.integers import doubt_unlike
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     Array,
     ArrayItem,
@@ -35,9 +36,6 @@ from ufuse.graph import ops
 from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, MAP_AXES, Map, Scalar, Step, Value, View
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 # fmt: off
 UFUNCS: dict[str, np.ufunc] = {

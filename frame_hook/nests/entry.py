@@ -21,23 +21,15 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
-from ufuse.frame_hook.nests.carried import Given, same_or_new
-from ufuse.frame_hook.nests.either import WidenError
-from ufuse.frame_hook.nests.fields import FieldError
+from ufuse.frame_hook.nests.carried import same_or_new
 from ufuse.frame_hook.nests.finishing import Read
-from ufuse.frame_hook.nests.frames import Tries
-from ufuse.frame_hook.nests.identity import ListsError, SmallError
-from ufuse.frame_hook.nests.keyed import KeyedError
-from ufuse.frame_hook.nests.leaving import Exit
-from ufuse.frame_hook.nests.made_lists import GrowError
-from ufuse.frame_hook.nests.object_lists import MemberError
+from ufuse.frame_hook.nests.loop_reader import LoopReader
 from ufuse.frame_hook.nests.outermost import turns_left
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import while_headers
-from ufuse.frame_hook.nests.reader import Reader
-from ufuse.frame_hook.nests.recursion import CallsItselfError
-from ufuse.frame_hook.nests.unrolling import RollError
+from ufuse.frame_hook.nests.tries import ReadAnewError, Tries
 from ufuse.frame_hook.nests.values import EXACT, EitherError, Known, NotNativeError
+from ufuse.frame_hook.nests.ways import Exit, Given
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
@@ -197,25 +189,8 @@ def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
     while True:
         try:
             return read(tries)
-        except RollError as more:
-            tries = replace(tries, rolled=more.added(tries.rolled))
-        except FieldError as more:
-            tries = replace(tries, fields=tries.fields | more.fields, wide=tries.wide | more.wide)
-        except MemberError as more:
-            tries = replace(tries, members=tries.members | more.slots)
-        except ListsError:
-            tries = replace(tries, gives_lists=True)
-        except SmallError as more:
-            tries = replace(tries, small=tries.small | more.sites)
-        except CallsItselfError as more:
-            tries = replace(tries, recursive=tries.recursive | {more.code})
-        except KeyedError as more:
-            tries = replace(tries, keyed=tries.keyed | {more.text})
-        except GrowError as more:
-            tries = replace(tries, grown=more.added(tries.grown))
-        except WidenError as more:
-            known = tries.widened or frozenset()
-            tries = replace(tries, widened=known | more.names if more.names - known else None)
+        except ReadAnewError as more:
+            tries = more.added(tries)
         except NotNativeError as why:
             if tries.widened:
                 tries = replace(tries, widened=None)
@@ -243,7 +218,7 @@ def _read_once(
     trace = Trace(state, (*names, *on_stack), _hook.NULL)
     try:
         outside = Outside(trace, function, state)
-        reader = Reader(
+        reader = LoopReader(
             code,
             position,
             state,
@@ -306,7 +281,7 @@ def _guard_numbers(trace: Trace, read: Read, names: Sequence[str]) -> None:
         trace.guards.check("EITHER_TYPE" if len(found) > 1 else "TYPE", source, *found)
 
 
-def _in_words(reader: Reader, code: CodeType) -> str:
+def _in_words(reader: LoopReader, code: CodeType) -> str:
     """Where reading ended."""
     line = reader.at.location[0]
     of = "" if reader.code is code else f" of {reader.code.co_name}()"

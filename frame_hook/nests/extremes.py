@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ufuse.frame_hook.nests import arithmetic, conversions, either
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     FLOAT,
     INT,
@@ -17,9 +18,6 @@ from ufuse.frame_hook.nests.values import (
     NumberKind,
 )
 from ufuse.graph.nest import F64, I1, I64, U64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 
 def compared(arguments: list[Item]) -> list[Item]:

@@ -10,8 +10,6 @@ whichever function is being read, in a slot below zero; there is none while it i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ufuse.frame_hook.nests import (
@@ -22,12 +20,15 @@ from ufuse.frame_hook.nests import (
     either,
     keeping,
     keyed,
-    leaving,
     object_lists,
     tuples,
     views,
 )
+from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.tries import FieldError
 from ufuse.frame_hook.nests.values import (
+    EITHER_KINDS,
+    MOST_MEMBERS,
     TYPES,
     Array,
     ArrayKind,
@@ -51,20 +52,8 @@ from ufuse.frame_hook.trace.followed import is_key
 from ufuse.frame_hook.trace.symbols import Symbol, Unread
 from ufuse.graph.nest import I1, I64
 
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
-
 METHODS = ("get", "items", "keys", "values")
 MOST_ENTRIES = 64  # of a dict that is gone over
-
-
-class FieldError(Exception):
-    """The loop sets an attribute, which was not known: it is to be read anew. `is_wide`: also to numbers of NumPy."""
-
-    def __init__(self, text: str, *, is_wide: bool) -> None:
-        super().__init__(text)
-        self.fields = frozenset((text,))
-        self.wide = self.fields if is_wide else frozenset()
 
 
 def attribute(reader: Reader, owner: Thing | Member, name: str) -> Item:
@@ -98,7 +87,7 @@ def _chosen(reader: Reader, container: Entries, key: Item) -> Item:
     out, found = reader.out, container.found
     if isinstance(key, Number | Items):
         keyed.ask_for(container)
-    if not 1 <= len(found) <= tuples.MOST_MEMBERS:
+    if not 1 <= len(found) <= MOST_MEMBERS:
         raise NotNativeError("it looks up a computed key in a dict that is empty or large")
     place = out.constant(I64, -1)
     for i, one in enumerate(found):
@@ -191,7 +180,7 @@ def _bind(reader: Reader, register: int, text: str, item: Item) -> None:
     kind = keeping.keep(reader, text, item)
     assert isinstance(kind, ArrayKind | TemporaryKind | ViewKind)
     reader.memory.overwritten = None
-    leaving.give_back_array(reader, reader.outside.text(register), kind)
+    views.give_back_array(reader, reader.outside.text(register), kind)
     if kind == ArrayKind(register):
         reader.slots.pop(slot, None)
     else:
@@ -207,7 +196,7 @@ def _set(reader: Reader, register: int, text: str, item: Item) -> None:
     if either.is_either(kind):
         out.set(f"{variable}.numpy", either.tag(out, one))
     elif either.is_either(one) or one.type != kind:
-        if kind.kind not in either.KINDS:
+        if kind.kind not in EITHER_KINDS:
             raise NotNativeError(f"{text} changes its type", later=True)
         raise FieldError(text, is_wide=True)
     out.set(variable, one.value)

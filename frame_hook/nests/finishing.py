@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ufuse.frame_hook.nests import carried, either, grids, lists, made_rows, object_lists
+from ufuse.frame_hook.nests import (
+    carried,
+    either,
+    given_objects,
+    grids,
+    lists,
+    made_rows,
+    object_lists,
+)
 from ufuse.frame_hook.nests.frames import Version, attributes_in
 from ufuse.frame_hook.nests.leaner import leaner, variables_of
-from ufuse.frame_hook.nests.leaving import DOUBT, Exit
-from ufuse.frame_hook.nests.outermost import ITERATOR
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.temporaries import renumbered
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
@@ -26,6 +32,7 @@ from ufuse.frame_hook.nests.values import (
     Ragged,
     SlotKind,
 )
+from ufuse.frame_hook.nests.ways import DOUBT, ITERATOR, Exit
 from ufuse.graph.nest import (
     ARRAYS,
     I1,
@@ -40,9 +47,6 @@ from ufuse.graph.nest import (
     View,
 )
 from ufuse.graph.records import record
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 
 @record
@@ -185,7 +189,7 @@ def _slots(reader: Reader, used: list[int], first: int) -> list[Slot]:
     return slots
 
 
-def _slot_of_objects(known: object_lists.ObjectList) -> ArraySlot:
+def _slot_of_objects(known: given_objects.ObjectList) -> ArraySlot:
     return ArraySlot(
         known.name, np.dtype(bool), 1, is_written=False, items=OBJECTS, width=known.width,
         lacked=tuple(sorted(known.lacked)), nothing=tuple(sorted(known.nothing)), is_apart=known.is_apart,

@@ -10,43 +10,11 @@ from typing import Any
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.nests.positions import joins
 from ufuse.frame_hook.nests.sides import left_in_function
-from ufuse.frame_hook.nests.values import EntryOf, Item, Kind, Listing, ListsOf, NumberKind, RowOf
+from ufuse.frame_hook.nests.values import Item, Kind, Listing
 from ufuse.graph.records import record
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator
 HIDDEN = (RESULT, LOST)
-
-
-@record
-class Tries:
-    """What tries to read a loop have come to.
-
-    `widened`: locals that are Python's or NumPy's numbers, whichever, at the headers of loops; None: none may be.
-    `rolled`: inner loops that are not unrolled; None: all. `doubts_nothing`: a sum of nothing, which would be an int
-    where others are none, is in doubt. By the program's names for them: `dynamic` are ints from outside
-    that change from call to call, `fields` attributes that the loop sets, `wide` those of them that are Python's or
-    NumPy's numbers, whichever. `members`: slots of locals that it does not bind, which are items of lists of objects.
-    `grown`: where it makes lists, dicts and sets that grow, with what they get. `gives_lists`: it gives some back.
-    `small`: of what it makes, that of which the ints are to be small, see `identity.py`.
-    `keyed`: dicts that are read as tables of computed keys, by the program's names for them. `recursive`: functions
-    that call themselves.
-    """
-
-    widened: frozenset[str] | None = None
-    rolled: frozenset[str] | None = frozenset()
-    doubts_nothing: bool = False
-    dynamic: frozenset[str] = frozenset()
-    fields: frozenset[str] = frozenset()
-    wide: frozenset[str] = frozenset()
-    members: frozenset[int] = frozenset()
-    grown: frozenset[tuple[str, frozenset[NumberKind | RowOf | EntryOf | ListsOf]]] = frozenset()
-    gives_lists: bool = False
-    small: frozenset[str] = frozenset()
-    keyed: frozenset[str] = frozenset()
-    recursive: frozenset[types.CodeType] = frozenset()
-
-
-NO_TRIES = Tries()
 
 
 class Function:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ufuse.frame_hook.nests import arranged, elementwise, making, reductions, views
 from ufuse.frame_hook.nests.elementwise import BOOL, is_array
 from ufuse.frame_hook.nests.integers import doubt_unlike
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     Array,
     Axis,
@@ -22,9 +21,6 @@ from ufuse.frame_hook.nests.values import (
     SliceOf,
 )
 from ufuse.graph.nest import MAP_AXES, View
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 INT = np.dtype(int)
 

@@ -11,7 +11,7 @@ import math
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from ufuse.frame_hook.nests import (
     making,
 )
 from ufuse.frame_hook.nests.frames import LOST, RESULT, Function
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     CALLABLE,
     FLOAT,
@@ -63,9 +64,6 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph.nest import F64, I1, I64, Value
 from ufuse.graph.records import record
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 CLOSURE = 8  # the flag of MAKE_FUNCTION, and the argument of SET_FUNCTION_ATTRIBUTE
 NAME = "<genexpr>"

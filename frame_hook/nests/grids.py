@@ -10,16 +10,18 @@ import itertools
 import math
 from collections.abc import Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests import attributes, elements, elementwise, keeping, made_lists, views
 from ufuse.frame_hook.nests.integers import range_length
-from ufuse.frame_hook.nests.tuples import MOST_MEMBERS
+from ufuse.frame_hook.nests.outside import Outside
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     INT,
+    MOST_MEMBERS,
     Array,
     Elements,
     Grid,
@@ -42,13 +44,8 @@ from ufuse.frame_hook.nests.values import (
     Whole,
 )
 from ufuse.frame_hook.objects.classes import class_member, guard_member, uses_plain
-from ufuse.frame_hook.trace.symbols import Unread
+from ufuse.frame_hook.trace.symbols import Source, Unread
 from ufuse.graph.nest import I1, I64, MAP_AXES, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.outside import Outside
-    from ufuse.frame_hook.nests.reader import Reader
-    from ufuse.frame_hook.trace.symbols import Source
 
 # Classes of NumPy's that are written in Python around a product or flatiter: where an instance has that.
 WRAPPERS: dict[type, str] = {np.ndindex: "_iter", np.ndenumerate: "iter"}

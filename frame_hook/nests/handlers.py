@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from ufuse.frame_hook.nests import (
     complexes,
     conversions,
     dispatch,
-    either,
     elements,
     elementwise,
     fields,
@@ -34,9 +32,11 @@ from ufuse.frame_hook.nests import (
     reductions,
     removals,
     searches,
+    splitting,
     tables,
     tuples,
 )
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,
@@ -68,9 +68,6 @@ from ufuse.frame_hook.nests.values import (
     known_truth,
 )
 from ufuse.frame_hook.opcodes.operators import AS_BOOL, COMPARISONS, OPERATOR_SHIFT
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 INTRINSIC_POSITIVE = 5
 # How objects are compared by identity, and whether that is inverted; by the names of COMPARISONS.
@@ -403,7 +400,7 @@ def _compare_op(reader: Reader, arg: int) -> None:
         _push_truth(reader, tuples.are_equal(reader, left, right), is_inverted=IDENTITY[name])
         return
     if isinstance(left, Items) and isinstance(right, Items):
-        if not arg & AS_BOOL and not either.is_tested(reader):
+        if not arg & AS_BOOL and not splitting.is_tested(reader):
             raise NotNativeError("it keeps what a comparison of tuples gives")
         reader.stack.append(tuples.in_order(reader, name, left, right))
         return
@@ -413,7 +410,7 @@ def _compare_op(reader: Reader, arg: int) -> None:
         return
     if complexes.is_complex(left) or complexes.is_complex(right):
         found = complexes.compare(reader.out, name, left, right)
-    elif arg & AS_BOOL or either.is_tested(reader):
+    elif arg & AS_BOOL or splitting.is_tested(reader):
         found = arithmetic.compare_truth(reader.out, name, left, right)
     else:
         found = arithmetic.compare(reader.out, name, left, right)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ufuse.frame_hook.nests import idioms
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     Item,
     Listed,
@@ -17,9 +18,6 @@ from ufuse.frame_hook.nests.values import (
     MadeRows,
     NotNativeError,
 )
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 Sift = Callable[..., None]
 

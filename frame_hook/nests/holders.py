@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import lists
+from ufuse.frame_hook.nests import growing
 from ufuse.frame_hook.nests.code import Code
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.temporaries import OTHER_ORDER, Temporaries
@@ -40,7 +40,7 @@ class Holders:
         self.state, self.outside = state, outside
         self.out = Code()
         self.memory = Temporaries()
-        self.lists = lists.Lists()
+        self.lists = growing.Lists()
         self.numbers: dict[Holder | ColumnKind, int] = {}
         self.used: set[int] = set()
         self.stored: set[int] = set()

@@ -11,11 +11,13 @@ import dis
 import math
 from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.code.instructions import Instruction
 from ufuse.frame_hook.nests.either import is_either
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     CALLABLE,
     FLOAT,
@@ -43,10 +45,6 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph.nest import I1, I64, Value
 
-if TYPE_CHECKING:
-    from ufuse.frame_hook.code.instructions import Instruction
-    from ufuse.frame_hook.nests.reader import Reader
-
 SMALL_INTS = range(-5, 257)  # there is one object of each
 MAKE_INTS = frozenset(("+", "-", "*", "//", "&", "|", "^"))  # others may give an operand as it is
 DIGIT = range(
@@ -55,18 +53,6 @@ DIGIT = range(
 ARRAYS = Array, Part, Lazy
 TO_INTS = frozenset((int, round, math.floor, math.ceil, math.trunc))
 OF_MATH = frozenset(one for one in vars(math).values() if callable(one))
-
-
-class ListsError(Exception):
-    """It is to be known whether items of a list or dict are objects that others have."""
-
-
-class SmallError(Exception):
-    """Ints that these lists, dicts and sets get, by the names of their places, are to be small: others are in doubt."""
-
-    def __init__(self, sites: frozenset[str]) -> None:
-        super().__init__(sites)
-        self.sites = sites
 
 
 def is_one_object(item: Item) -> bool:

@@ -9,7 +9,7 @@ import functools
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ufuse.frame_hook.nests import (
 )
 from ufuse.frame_hook.nests.frames import is_filled
 from ufuse.frame_hook.nests.integers import doubt_unlike
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     BOOL,
     FLOAT,
@@ -50,9 +51,6 @@ from ufuse.frame_hook.nests.values import (
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import Unread
 from ufuse.graph.nest import ELEMENTS, I1
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 Function = Callable[..., Any]
 VECTORIZED_CALL = np.vectorize.__call__

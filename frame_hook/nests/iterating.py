@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from ufuse.frame_hook.nests import (
     tables,
 )
 from ufuse.frame_hook.nests.integers import doubt_unlike, range_length
+from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.tries import GrowError
 from ufuse.frame_hook.nests.tuples import check_members, chosen, chosen_number, is_number
 from ufuse.frame_hook.nests.values import (
     INT,
@@ -75,9 +77,6 @@ from ufuse.frame_hook.nests.values import (
     ZipOf,
 )
 from ufuse.graph.nest import I1, I64, MAP_AXES, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 SEQUENCES = (
     Array
@@ -274,7 +273,7 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             return Elements(holder, 0), object_lists.length(reader, item).value
         case Listed(items, site) if not items or site:
             if items:
-                raise made_lists.GrowError(site, conversions.number(out, items[0]).type)
+                raise GrowError(site, conversions.number(out, items[0]).type)
             _set(reader, name, zero, one)
             return Members(keeping.keep(reader, f"{name}.items", Items(()))), zero
         case MadeList():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ufuse.frame_hook.nests import (
     complexes,
     elements,
@@ -13,6 +11,7 @@ from ufuse.frame_hook.nests import (
     tables,
     views,
 )
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     TYPES,
     Array,
@@ -78,9 +77,6 @@ from ufuse.frame_hook.nests.values import (
     kind_of,
 )
 from ufuse.graph.nest import I1, I64, U32
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 
 def keep(reader: Reader, name: str, item: Item) -> Kind:

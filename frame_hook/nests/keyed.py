@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.frames import NO_TRIES, Tries
-from ufuse.frame_hook.nests.identity import ListsError
 from ufuse.frame_hook.nests.ragged_shapes import shape_of
 from ufuse.frame_hook.nests.temporaries import Temporaries
-from ufuse.frame_hook.nests.tuples import MOST_MEMBERS
+from ufuse.frame_hook.nests.tries import NO_TRIES, KeyedError, ListsError, Tries
 from ufuse.frame_hook.nests.values import (
     FLOAT,
     INT,
+    MOST_MEMBERS,
     Entries,
     EntryOf,
     MadeDict,
@@ -37,14 +36,6 @@ KINDS = (dict, defaultdict, Counter, *SETS)
 FACTORIES = {int: INT, float: FLOAT}
 PAIR = 2
 SEVERAL_TYPES = "a dict or set gets keys, or values, of several types"
-
-
-class KeyedError(Exception):
-    """The loop is to be read with a dict, by the program's name for it, as one of computed keys."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
 
 
 @dataclass(slots=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ufuse.frame_hook.nests import carried, object_lists, views
 from ufuse.frame_hook.nests.frames import Version
 from ufuse.frame_hook.nests.positions import exit_place
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
     ConstantKind,
@@ -20,26 +19,10 @@ from ufuse.frame_hook.nests.values import (
     ViewKind,
     is_none,
 )
-from ufuse.graph.nest import I1, I64
-from ufuse.graph.records import record
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.ways import DOUBT, Exit, Given
+from ufuse.graph.nest import I1
 
 MOST_EXITS = 32
-DOUBT = "doubt"
-
-
-@record
-class Exit:
-    """Where the frame goes on when the nest was left in mid-turn, and which of its slots have new values there.
-
-    What the loop writes and is not among them has no value any more.
-    """
-
-    position: int
-    # The names of the nest's slots, or constants; of a tuple those of its items.
-    values: dict[int, str | Known | carried.Given]
 
 
 def exit_label(reader: Reader, position: int) -> str:
@@ -81,10 +64,10 @@ def _can_give_back(reader: Reader, version: Version) -> bool:
     )
 
 
-def give_back(reader: Reader, version: Version) -> dict[int, str | Known | carried.Given]:
+def give_back(reader: Reader, version: Version) -> dict[int, str | Known | Given]:
     """Write what the frame gets back; the names of the nest's slots that have it, by the frame's."""
     out = reader.out
-    found: dict[int, str | Known | carried.Given] = {}
+    found: dict[int, str | Known | Given] = {}
     for slot, kind in version.locals:
         if slot < 0:
             continue  # an attribute, given back since it was bound
@@ -112,21 +95,9 @@ def give_back(reader: Reader, version: Version) -> dict[int, str | Known | carri
         elif slot not in reader.changed:
             continue
         elif isinstance(kind, ArrayKind | TemporaryKind | ViewKind):
-            give_back_array(reader, name, kind)
+            views.give_back_array(reader, name, kind)
             found[slot] = name
     return found
-
-
-def give_back_array(reader: Reader, name: str, kind: ArrayKind | TemporaryKind | ViewKind) -> None:
-    """Write which array the variable of this name is."""
-    out = reader.out
-    reader.memory.refuse_given(kind.holder if isinstance(kind, ViewKind) else kind)
-    if isinstance(kind, ViewKind):
-        view = views.give_back(reader, name, kind)
-        number = out.op("view", I64, attributes=(kind.number, view))
-    else:
-        number = out.op("array", I64, attributes=(reader.array(kind),))
-    out.set(f"{name}.array", number)
 
 
 def leave(reader: Reader, version: Version) -> None:

@@ -6,8 +6,6 @@ What is appended goes into columns: the list's own holder is the first, and tupl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import (
     composed,
@@ -20,19 +18,20 @@ from ufuse.frame_hook.nests import (
     object_lists,
     own_lists,
     ragged,
+    ragged_shapes,
     tables,
     views,
 )
+from ufuse.frame_hook.nests.growing import MOST_COLUMNS, Growth, column
 from ufuse.frame_hook.nests.integers import greatest, minus
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.temporaries import OTHER_ORDER
 from ufuse.frame_hook.nests.values import (
     BOOL,
     INT,
     Array,
     ArrayItem,
-    ArrayKind,
     Character,
-    ColumnKind,
     Entries,
     Item,
     Items,
@@ -47,7 +46,6 @@ from ufuse.frame_hook.nests.values import (
     NewDict,
     NotNativeError,
     Number,
-    NumberKind,
     Numbers,
     Objects,
     OtherList,
@@ -63,106 +61,13 @@ from ufuse.frame_hook.nests.values import (
     is_none,
     kind_of,
 )
-from ufuse.graph.nest import I1, I64, ArraySlot, Column, ListSlot
-from ufuse.graph.records import record
+from ufuse.graph.nest import I1, I64
 
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.outside import Outside
-    from ufuse.frame_hook.nests.reader import Reader
-
-MOST_COLUMNS = 8  # as in C
 # What takes plain Python about as long as making an object takes.
 WORK = frozenset(
     ("BINARY_OP", "BINARY_SUBSCR", "CALL", "UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT")
 )
 LEAST_WORK = 2  # of a turn of a comprehension
-
-
-@record
-class Growth:
-    """What a list gets: numbers, tuples of numbers, or arrays of so many axes."""
-
-    kinds: tuple[NumberKind, ...]
-    has_tuples: bool
-    axes: int = 0
-
-
-@dataclass(slots=True)
-class Lists:
-    """What a loop does with lists, by the registers that they are in."""
-
-    grown: dict[int, Growth] = field(default_factory=dict)
-    read: set[int] = field(default_factory=set)
-    walked: set[int] = field(default_factory=set)  # by inner loops
-    sliced: set[int] = field(default_factory=set)  # of which slices are gone over
-
-    def columns(self) -> list[ArrayKind | ColumnKind]:
-        """The columns of all lists that grow, in order."""
-        return [_column(slot, i) for slot in sorted(self.grown) for i in range(self._count(slot))]
-
-    def _count(self, slot: int) -> int:
-        return len(self.grown[slot].kinds)
-
-    def temporaries(self) -> tuple[ArraySlot, ...]:
-        """These columns as the nest has them."""
-        return tuple(
-            ArraySlot(f".list{slot}.{i}", kind.dtype, 1, is_written=True)
-            for slot in sorted(self.grown)
-            for i, kind in enumerate(self.grown[slot].kinds)
-        )
-
-    def slot(self, name: str, slot: int, first: int) -> ListSlot:
-        """A list that grows as the nest has it; `first` is the number of the first column of all."""
-        growth = self.grown[slot]
-        before = sum(self._count(other) for other in self.grown if other < slot)
-        columns = tuple(
-            Column(first + before + i, kind.kind, kind.numpy) for i, kind in enumerate(growth.kinds)
-        )
-        return ListSlot(name, columns, growth.has_tuples, slot in self.read, growth.axes)
-
-    def check(self, outside: Outside, stored: set[int]) -> None:
-        """See whether all that is done with lists goes together.
-
-        Raises:
-            NotNativeError: it does not.
-
-        """
-        changed = self.grown.keys() | (stored & outside.lists.keys())
-        for slot in sorted(self.read - outside.lists.keys() - self.grown.keys()):
-            raise NotNativeError(
-                f"{outside.text(slot)} is a list of what are no numbers of one type"
-            )
-        for slot in sorted(changed):
-            self._check_change(outside, slot, slot in stored)
-
-    def _check_change(self, outside: Outside, slot: int, is_stored: bool) -> None:
-        name, value = outside.text(slot), outside.sequences[slot]
-        if any(other is value for at, other in outside.sequences.items() if at != slot):
-            raise NotNativeError(
-                f"it changes the list {name}, which it knows by another name, too", later=True
-            )
-        if isinstance(outside.lists.get(slot), Table) and (
-            why := tables.why_not_changed(outside, slot)
-        ):
-            raise NotNativeError(why, later=True)
-        if slot in self.sliced:
-            raise NotNativeError(f"it goes over a slice of the list {name}, which changes")
-        if slot not in self.grown:
-            return
-        if is_stored:
-            raise NotNativeError(f"it appends to the list {name}, and stores into it")
-        if slot in self.walked:
-            raise NotNativeError(f"it goes over the list {name}, which grows")
-        growth = self.grown[slot]
-        known = outside.lists.get(slot)
-        if slot in self.read and (
-            growth.has_tuples or growth.axes or known is None or (known.type,) != growth.kinds
-        ):
-            raise NotNativeError(f"{name} is a list of what are no numbers of one type")
-
-
-def _column(slot: int, number: int) -> ArrayKind | ColumnKind:
-    return ColumnKind(slot, number) if number else ArrayKind(slot)
 
 
 def refuse_slight(reader: Reader) -> None:
@@ -226,7 +131,7 @@ def append(reader: Reader, owner: Item, item: Item) -> None:
         reader.outside.settle(slot, parts[0].type)
     elementwise.settle(reader)
     for i, part in enumerate(parts):
-        reader.out.append(reader.number(_column(slot, i)), part.value)
+        reader.out.append(reader.number(column(slot, i)), part.value)
 
 
 def _append_array(reader: Reader, slot: int, item: ArrayItem) -> None:
@@ -241,7 +146,7 @@ def _append_array(reader: Reader, slot: int, item: ArrayItem) -> None:
     )
     if reader.lists.grown.setdefault(slot, growth) != growth:
         raise NotNativeError("a list gets items of several types")
-    elements, lengths = (reader.number(_column(slot, i)) for i in range(2))
+    elements, lengths = (reader.number(column(slot, i)) for i in range(2))
     elementwise.settle(reader)
     flat = composed.flattened(reader, lazy)
     for length in lazy.lengths:
@@ -260,7 +165,9 @@ def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:
     if not isinstance(found, Numbers):
         name = reader.outside.text(container.holder.slot)
         given = reader.outside.sequences[container.holder.slot]
-        if tables.is_of_lists(given) and isinstance(why := tables.common_kind(given), str):
+        if ragged_shapes.is_of_lists(given) and isinstance(
+            why := ragged_shapes.common_kind(given), str
+        ):
             raise NotNativeError(f"{name} {why}", later=True)
         if given and kind_of(given[0]) is None:
             raise NotNativeError(f"{name} is a list of what are no numbers")

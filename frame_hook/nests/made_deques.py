@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import elements, elementwise, made_lists, made_rows, views
 from ufuse.frame_hook.nests.integers import doubt_outside, minus, plus, wrapped
-from ufuse.frame_hook.nests.made_lists import GrowError
+from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.tries import GrowError
 from ufuse.frame_hook.nests.values import (
     INT,
     Item,
@@ -21,9 +21,6 @@ from ufuse.frame_hook.nests.values import (
     OwnLists,
 )
 from ufuse.graph.nest import I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 METHODS = frozenset(("append", "pop", "popleft"))
 

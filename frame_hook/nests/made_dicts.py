@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +26,9 @@ from ufuse.frame_hook.nests import (
     removals,
 )
 from ufuse.frame_hook.nests.keyed import FACTORIES, SEVERAL_TYPES
-from ufuse.frame_hook.nests.made_lists import GrowError
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.temporaries import holders_in, parts_in
+from ufuse.frame_hook.nests.tries import GrowError
 from ufuse.frame_hook.nests.values import (
     BOOL,
     INT,
@@ -53,9 +54,6 @@ from ufuse.frame_hook.nests.values import (
     ZipOf,
 )
 from ufuse.graph.nest import ELEMENTS, I1, I32, I64, INDEX, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 SOME = NewDict, MadeDict
 METHODS = frozenset(("get", "setdefault", "keys", "values", "items"))
@@ -86,13 +84,13 @@ def begin(
         return NewDict(site, factory, is_set, counts)
     (entry,) = grown
     assert isinstance(entry, EntryOf)
-    keys = reader.memory.array(reader, entry.key.dtype, ((False, 0),), entry.key)
-    index = reader.memory.array(reader, INDEX, ((False, 0),))
+    keys = reader.temporary(entry.key.dtype, ((False, 0),), entry.key)
+    index = reader.temporary(INDEX, ((False, 0),))
     zero, one = reader.out.constant(I64, 0), reader.out.constant(I64, 1)
     reader.out.alloc(reader.array(keys), zero)
     values = None
     if entry.value is not None:
-        values = reader.memory.array(reader, entry.value.dtype, ((False, 0),), entry.value)
+        values = reader.temporary(entry.value.dtype, ((False, 0),), entry.value)
         type_ = ELEMENTS[entry.value.dtype]
         reader.out.alloc(reader.array(values), one)
         nothing = reader.out.constant(type_, zero_of(entry.value))
@@ -100,7 +98,7 @@ def begin(
     places = None
     removes = removals.is_known(reader, site)
     if entry.origin is not None or removes:
-        places = reader.memory.array(reader, np.dtype(np.int64), ((False, 0),))
+        places = reader.temporary(np.dtype(np.int64), ((False, 0),))
         reader.out.alloc(reader.array(places), one)
         reader.out.store(reader.array(places), zero, zero)
     found = MadeDict(keys, index, values, places, entry, site, factory, counts, removes)

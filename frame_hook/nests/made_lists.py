@@ -6,32 +6,37 @@ more than the items that the list begins with is in doubt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import conversions, either, elementwise, identity, reductions, views
+from ufuse.frame_hook.nests import (
+    array_calls,
+    conversions,
+    either,
+    elementwise,
+    identity,
+    making,
+    reductions,
+    views,
+)
 from ufuse.frame_hook.nests.frames import Version
 from ufuse.frame_hook.nests.integers import greatest
+from ufuse.frame_hook.nests.operations import AS_ARRAY, AS_ROW
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.temporaries import parts_in
+from ufuse.frame_hook.nests.tries import MAY_BE_MIXED, SEVERAL_TYPES, GrowError
 from ufuse.frame_hook.nests.values import (
     BOOL,
     FLOAT,
     INT,
-    NP_FLOAT,
-    NP_INT,
     Array,
-    EitherKind,
     Elements,
-    EntryOf,
     Item,
     Items,
     Lazy,
     Length,
     Listed,
-    ListsOf,
     MadeList,
     NotNativeError,
     Number,
@@ -39,101 +44,11 @@ from ufuse.frame_hook.nests.values import (
     Numbers,
     Part,
     Row,
-    RowOf,
     Rows,
     TemporaryKind,
     Turning,
 )
 from ufuse.graph.nest import ELEMENTS, I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
-
-SEVERAL_TYPES = "a list gets items of several types"
-MAY_BE_MIXED = frozenset((INT, FLOAT, NP_INT, NP_FLOAT))
-GrownBy = NumberKind | RowOf | EntryOf | ListsOf
-Grown = frozenset[tuple[str, frozenset[GrownBy]]]
-
-
-class GrowError(Exception):
-    """The loop is to be read with a list or dict that gets items of some kinds: where that is made, and the kinds."""
-
-    def __init__(self, site: str, *kinds: GrownBy) -> None:
-        super().__init__()
-        self.site = site
-        self.kinds = kinds
-
-    def added(self, grown: Grown) -> Grown:
-        """With those that are known already.
-
-        Raises:
-            NotNativeError: the same list gets others, with which it has no array.
-
-        """
-        known = dict(grown)
-        kinds = known.get(self.site, frozenset()).union(self.kinds)
-        if any(isinstance(one, ListsOf) for one in kinds):
-            return frozenset((known | {self.site: _of_lists(kinds, known.get(self.site))}).items())
-        if any(isinstance(one, EntryOf) for one in kinds):
-            kinds = _of_origin(kinds)
-            if len(kinds) > 1 or known.get(self.site) == kinds:
-                raise NotNativeError("a dict or set gets keys, or values, of several types")
-            return frozenset((known | {self.site: kinds}).items())
-        rows = [one for one in kinds if isinstance(one, RowOf)]
-        types = {one.type for one in rows} | {one for one in kinds if isinstance(one, NumberKind)}
-        if (rows and len(rows) < len(kinds)) or (len(types) > 1 and not types <= MAY_BE_MIXED):
-            raise NotNativeError(SEVERAL_TYPES)
-        if rows:
-            widths = {one.width for one in rows}
-            width = widths.pop() if len(widths) == 1 else None
-            has_tuples = width is not None and all(one.has_tuples for one in rows)
-            columns = _columns(rows) if has_tuples else ()
-            is_list = any(one.is_list for one in rows)
-            kinds = frozenset(RowOf(one, width, has_tuples, columns, is_list) for one in types)
-        if known.get(self.site) == kinds:
-            raise NotNativeError(SEVERAL_TYPES)
-        return frozenset((known | {self.site: kinds}).items())
-
-
-def _columns(rows: Sequence[RowOf]) -> tuple[NumberKind, ...]:
-    """The kinds of the numbers of all rows by their places, Python's or NumPy's or either; () where there are none."""
-    found = []
-    for kinds in map(set, zip(*(one.columns for one in rows), strict=False)):
-        names = {one.kind for one in kinds}
-        if len(names) > 1 or (len(kinds) > 1 and not names <= either.KINDS):
-            return ()
-        found.append(kinds.pop() if len(kinds) == 1 else EitherKind(names.pop()))
-    return tuple(found)
-
-
-def _of_lists(kinds: frozenset[GrownBy], known: frozenset[GrownBy] | None) -> frozenset[GrownBy]:
-    """What all lists in a list get: that is no guess once they have got some.
-
-    Raises:
-        NotNativeError: they get others, or others than lists are beside them.
-
-    """
-    wanted = {one for one in kinds if isinstance(one, ListsOf)}
-    before = [one for one in kinds if isinstance(one, RowOf)]
-    wanted |= {ListsOf((one.type,)) for one in before}
-    found = frozenset(one for one in wanted if not one.is_guess) or frozenset(wanted)
-    if len(before) + sum(isinstance(one, ListsOf) for one in kinds) < len(kinds):
-        raise NotNativeError(SEVERAL_TYPES)
-    if len(found) > 1 or found == known:
-        raise NotNativeError(SEVERAL_TYPES)
-    return found
-
-
-def _of_origin(kinds: frozenset[GrownBy]) -> frozenset[GrownBy]:
-    """What a dict gets, with the only list of which some of its keys are items."""
-    entries = [one for one in kinds if isinstance(one, EntryOf)]
-    origins = {one.origin for one in entries} - {None}
-    if len(origins) != 1:
-        return kinds
-    (origin,) = origins
-    return frozenset(replace(one, origin=origin) for one in entries).union(
-        one for one in kinds if not isinstance(one, EntryOf)
-    )
 
 
 def new(reader: Reader, kinds: frozenset[NumberKind], site: str) -> MadeList:
@@ -149,7 +64,7 @@ def new(reader: Reader, kinds: frozenset[NumberKind], site: str) -> MadeList:
 
 def _memory(reader: Reader, kind: NumberKind, count: Value) -> TemporaryKind:
     """Memory for so many numbers of a kind, which grows."""
-    holder = reader.memory.array(reader, kind.dtype, ((False, 0),), kind)
+    holder = reader.temporary(kind.dtype, ((False, 0),), kind)
     reader.out.alloc(reader.array(holder), count)
     return holder
 
@@ -321,6 +236,11 @@ def doubt_whole(reader: Reader, item: MadeList) -> None:
         reader.out.doubt_if(reader.out.op("not", I1, reader.out.get(item.mixed, I1)))
 
 
+@AS_ARRAY.of(MadeList)
+def _array(reader: Reader, item: MadeList, dtype: Item | None) -> Array:
+    return as_array(reader, item, making.wanted_dtype(dtype, item.type.dtype))
+
+
 def as_array(reader: Reader, item: MadeList, kind: np.dtype | None) -> Array:
     """`np.array(item, kind)`: a new array. What an empty list gives by itself is one of floats."""
     wanted, count = dtype_of(item, kind), length(reader, item).value
@@ -334,6 +254,7 @@ def as_array(reader: Reader, item: MadeList, kind: np.dtype | None) -> Array:
     return fresh
 
 
+@AS_ROW.of(MadeList)
 def as_row(reader: Reader, item: MadeList) -> Part:
     """Of which an array is made, with others. What an empty list gives is plain Python's."""
     doubt_whole(reader, item)
@@ -345,6 +266,7 @@ def as_row(reader: Reader, item: MadeList) -> Part:
 PYTHONS = {"f": FLOAT, "i": INT, "b": BOOL}
 
 
+@array_calls.method("tolist")
 def of_array(reader: Reader, item: Item) -> MadeList:
     """`item.tolist()` of a vector: its elements as Python's numbers."""
     given = reductions.row(reader, item)

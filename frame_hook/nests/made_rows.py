@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,13 +18,16 @@ from ufuse.frame_hook.nests import (
     elements,
     elementwise,
     made_lists,
+    making,
     own_lists,
     reductions,
     views,
 )
 from ufuse.frame_hook.nests.integers import doubt_outside, minus, wrapped
-from ufuse.frame_hook.nests.made_lists import GrowError
+from ufuse.frame_hook.nests.operations import AS_ARRAY
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.temporaries import parts_in
+from ufuse.frame_hook.nests.tries import SEVERAL_TYPES, GrowError
 from ufuse.frame_hook.nests.values import (
     BOOL,
     INT,
@@ -50,9 +52,6 @@ from ufuse.frame_hook.nests.values import (
     TemporaryKind,
 )
 from ufuse.graph.nest import I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 HELD = "a list or array that is in a list that the loop makes has another name"
 MOST_IN_ROW = 16  # numbers of a tuple
@@ -106,7 +105,7 @@ def append(reader: Reader, owner: Listed | MadeList | MadeRows | OwnLists, item:
     row = _row(reader, item)
     if row is None:
         if isinstance(owner, MadeRows):
-            raise NotNativeError(made_lists.SEVERAL_TYPES)
+            raise NotNativeError(SEVERAL_TYPES)
         made_lists.append(reader, owner, item)
         return
     if isinstance(owner, Listed) and not owner.site:
@@ -433,6 +432,11 @@ def _place_of(reader: Reader, made: MadeRows, key: Item) -> Value:
     place = wrapped(reader.out, views.index(reader, key), count)
     doubt_outside(reader.out, place, count)
     return place
+
+
+@AS_ARRAY.of(MadeRows)
+def _array(reader: Reader, made: MadeRows, dtype: Item | None) -> Array:
+    return as_array(reader, made, making.wanted_dtype(dtype, made.flat.type.dtype))
 
 
 def as_array(reader: Reader, made: MadeRows, kind: np.dtype | None) -> Array:

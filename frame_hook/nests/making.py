@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from ufuse.frame_hook.nests import (
     complexes,
     conversions,
     elementwise,
-    made_lists,
-    made_rows,
     reductions,
     views,
 )
 from ufuse.frame_hook.nests.integers import doubt_unlike
+from ufuse.frame_hook.nests.operations import AS_ARRAY, AS_ROW
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     Array,
     Complex,
@@ -32,9 +32,6 @@ from ufuse.frame_hook.nests.values import (
     Part,
 )
 from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 Rule = Callable[..., Item]
 MOST_NUMBERS = 64  # of an array that is made of numbers
@@ -119,6 +116,11 @@ def is_small(size: Item) -> TypeGuard[Known]:
     return type(count) is int and 1 <= count <= MOST_NUMBERS
 
 
+def wanted_dtype(dtype: Item | None, own: np.dtype) -> np.dtype | None:
+    """The dtype that an array of numbers of another one is to have; None: nobody says."""
+    return None if dtype is None else dtype_of(dtype, own)
+
+
 def identity(reader: Reader, size: Item, *, dtype: Item | None = None) -> Array:
     """`np.eye` of a small constant."""
     assert is_small(size)
@@ -146,12 +148,9 @@ def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
     """`np.array` of a list or tuple of numbers, of such lists, or of vectors."""
     if isinstance(items, Array | Part):
         raise NotNativeError("np.array of an array")
-    if isinstance(items, MadeList | MadeRows):
-        own = (items if isinstance(items, MadeList) else items.flat).type.dtype
-        kind = None if dtype is None else dtype_of(dtype, own)
-        if isinstance(items, MadeRows):
-            return made_rows.as_array(reader, items, kind)
-        return made_lists.as_array(reader, items, kind)
+    if (rule := AS_ARRAY.rule(items)) is not None:
+        made: Item = rule(reader, items, dtype)
+        return made
     rows = items.items if isinstance(items, Items | Listed) else ()
     if any(elementwise.is_array(one) or isinstance(one, MadeList) for one in rows):
         return _of_rows(reader, rows, dtype)
@@ -183,8 +182,9 @@ def as_array(reader: Reader, item: Item, dtype: Item | None = None) -> Item:
 
 def stacked(reader: Reader, items: Item) -> Item:
     """`np.vstack` or `np.stack` of vectors."""
-    if isinstance(items, MadeRows):
-        return made_rows.as_array(reader, items, None)
+    if isinstance(items, MadeRows) and (rule := AS_ARRAY.rule(items)) is not None:
+        made: Item = rule(reader, items, None)
+        return made
     if not isinstance(items, Items | Listed) or not items.items:
         raise NotNativeError("it joins what are no arrays")
     return _of_rows(reader, items.items, None)
@@ -192,7 +192,7 @@ def stacked(reader: Reader, items: Item) -> Item:
 
 def _of_rows(reader: Reader, rows: Sequence[Item], dtype: Item | None) -> Array:
     """A matrix of vectors, or of lists that the nest makes, of one length."""
-    rows = [made_lists.as_row(reader, one) if isinstance(one, MadeList) else one for one in rows]
+    rows = [one if (rule := AS_ROW.rule(one)) is None else rule(reader, one) for one in rows]
     if not all(map(elementwise.is_array, rows)):
         raise NotNativeError("an array of arrays and numbers")
     kind = dtype_of(dtype, np.result_type(*(elementwise.dtype(reader, one) for one in rows)))

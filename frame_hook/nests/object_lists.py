@@ -8,9 +8,8 @@ an array has more axes, see `stacked.py`.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,10 @@ from ufuse.frame_hook.nests import (
     tables,
     views,
 )
+from ufuse.frame_hook.nests.given_objects import ObjectList, is_object, is_of_objects
+from ufuse.frame_hook.nests.outside import Outside
+from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.tries import MemberError
 from ufuse.frame_hook.nests.values import (
     BOOL,
     Array,
@@ -45,7 +48,6 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.frame_hook.objects.classes import (
     ABSENT,
-    HEAP_TYPE,
     TUPLE_FIELD,
     check_place,
     class_member,
@@ -57,91 +59,14 @@ from ufuse.frame_hook.objects.classes import (
     static_lookup,
     uses_plain,
 )
-from ufuse.frame_hook.trace.symbols import Source, Symbol
+from ufuse.frame_hook.trace.symbols import Symbol
 from ufuse.graph.nest import ELEMENTS, I1, I64, MemberSlot, Value
 
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.outside import Outside
-    from ufuse.frame_hook.nests.reader import Reader
-
-FIRST_COLUMN = 1 << 20  # columns are numbered from here on, as if they were registers
-FEWEST_OF_TUPLE = 5  # items: those of a shorter tuple are objects for themselves
-MOST_ITEMS = 16  # of tuples in a list
 # What a class inherits for which comparing its objects asks whether they are one: `object.__ne__` calls `__eq__`.
 PLAIN_COMPARISONS = {
     "eq": (("__eq__", object.__eq__),),
     "ne": (("__eq__", object.__eq__), ("__ne__", object.__ne__)),
 }
-
-
-class MemberError(Exception):
-    """Some locals, by their slots, are items of a list that the loop uses, too: it is to be read anew."""
-
-    def __init__(self, slots: Iterable[int]) -> None:
-        super().__init__()
-        self.slots = frozenset(slots)
-
-
-@dataclass(slots=True)
-class ObjectList:
-    """A list or tuple of objects; `name` is that of its slot.
-
-    `columns`: for each attribute that is read the number of its column; `fields`: of those that are fields of named
-    tuples, the places; `lacked`: attributes of the class that no item has itself; `nothing`: those that are None in
-    all; `marks`: of those that are bound to new arrays the column that says where. `is_apart`: its items change or are
-    compared, so that none has another name.
-    """
-
-    source: Source
-    name: str
-    value: Sequence[Any]
-    columns: dict[str, int] = field(default_factory=dict)
-    fields: dict[str, int] = field(default_factory=dict)
-    lacked: set[str] = field(default_factory=set)
-    nothing: set[str] = field(default_factory=set)
-    marks: dict[str, int] = field(default_factory=dict)
-    is_apart: bool = False
-
-    @property
-    def width(self) -> int:
-        """How many items each has, where they are plain tuples; 0: they are none."""
-        return len(self.value[0]) if self.kind is tuple else 0
-
-    @property
-    def kind(self) -> type:
-        """The class of all items."""
-        return type(self.value[0])
-
-
-def is_of_objects(value: object) -> bool:
-    """Whether the first item of a list or tuple is an object of a class in Python, or a tuple of several types."""
-    if type(value) is tuple and len(value) < FEWEST_OF_TUPLE:
-        return False
-    if not isinstance(value, list | tuple) or not value:
-        return False
-    return _is_mixed(value[0]) or is_object(type(value[0]))
-
-
-def _is_mixed(value: object) -> bool:
-    """Whether something is a tuple of numbers of several types, or of arrays; one of numbers of a type is a row."""
-    if type(value) is not tuple or not 1 <= len(value) <= MOST_ITEMS:
-        return False
-    kinds = {kind_of(one) or type(one) for one in value}
-    return len(kinds) > 1 or np.ndarray in kinds
-
-
-def are_as_long(value: Sequence[Any]) -> bool:
-    """Whether the items of a list, if the first one is a plain tuple, are all tuples of as many items."""
-    if not value or type(value[0]) is not tuple:
-        return True
-    return all(type(one) is tuple and len(one) == len(value[0]) for one in value)
-
-
-def is_object(kind: type) -> bool:
-    """Whether objects of a class have no content besides attributes; named tuples have the fields, which are some."""
-    if kind is tuple:
-        return False
-    return all(one in (object, tuple) or bool(one.__flags__ & HEAP_TYPE) for one in mro(kind))
 
 
 # Attributes --------------------------------------------------------------------------------------------------------

@@ -12,37 +12,26 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import grids, object_lists, tables
+from ufuse.frame_hook.nests import given_objects, grids, ragged_shapes
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
     Elements,
     NotNativeError,
     Together,
-    TurnKind,
     Whole,
     common_item_kind,
     item_kind,
 )
+from ufuse.frame_hook.nests.ways import Outermost
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest import RangeSlot
-from ufuse.graph.records import record
 
-ITERATOR = "turn"  # the variables of the outermost loop's iterator
 RANGE_ITERATOR = type(iter(range(0)))
 OF_TEXTS = tuple(type(iter(one)) for one in ("\u00e9", "e", b"", bytearray()))
 FORWARDS: tuple[type, ...] = (type(iter(np.zeros(0))), type(iter([])), type(iter(())), *OF_TEXTS)
 MOST_PARTS = 8  # of a zip
 MOST_LEVELS = 3
-
-
-@record
-class Outermost:
-    """What a turn gives, and the iterators: their slots, and the registers that they are in."""
-
-    kind: TurnKind
-    slots: tuple[RangeSlot, ...]
-    registers: tuple[int, ...]
 
 
 def turns_left(iterator: object) -> int | None:
@@ -86,9 +75,9 @@ def _is_followed(over: object) -> bool:
         return True
     if type(over) is not list and type(over) is not tuple:
         return False
-    if object_lists.is_of_objects(over):
+    if given_objects.is_of_objects(over):
         return True
-    if tables.is_of_lists(over):
+    if ragged_shapes.is_of_lists(over):
         return bool(over[0]) and item_kind(over[0][0]) is not None
     return not over or item_kind(over[0]) is not None
 
@@ -140,10 +129,10 @@ def _holder(outside: Outside, source: Source, over: object, name: str) -> ArrayK
         return outside.numbers(source, over).holder
     if type(over) is not list and type(over) is not tuple:
         raise NotNativeError("it goes over what is no range, array or list of numbers")
-    if object_lists.is_of_objects(over):
+    if given_objects.is_of_objects(over):
         return outside.objects_of(source, over).holder
-    if tables.is_of_lists(over):
-        kind = tables.common_kind(over)
+    if ragged_shapes.is_of_lists(over):
+        kind = ragged_shapes.common_kind(over)
         if isinstance(kind, str):
             raise NotNativeError(f"{source.text} {kind}")
         return outside.table(source, over, kind).holder

@@ -12,8 +12,13 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import draws, keyed, object_lists, seeding, tables
-from ufuse.frame_hook.nests.attributes import Attributes
+from ufuse.frame_hook.nests import (
+    generator_methods,
+    given_objects,
+    keyed,
+    ragged_shapes,
+)
+from ufuse.frame_hook.nests.found_attributes import Attributes
 from ufuse.frame_hook.nests.ragged_shapes import SETS, Shape, shape_of
 from ufuse.frame_hook.nests.values import (
     FLOAT,
@@ -93,7 +98,7 @@ class Outside:
         self.things: dict[int, Thing] = {}
         self.dicts: list[int] = []  # their registers
         self._known_dicts: list[tuple[Source, Any]] = []
-        self.objects: dict[int, object_lists.ObjectList] = {}  # by register
+        self.objects: dict[int, given_objects.ObjectList] = {}  # by register
         self.owners: dict[int, int] = {}  # of columns: the registers of their lists
         self._given_rows: dict[int, GivenRows] = {}  # by register
         self.stacks: dict[int, Sequence[np.ndarray]] = {}  # of columns of arrays: these
@@ -217,7 +222,7 @@ class Outside:
         """A dict that leads to lists: they have a register of their own."""
         if source.register not in self._given_rows:
             self.trace.guards.check("TYPE", source, type(value))
-            number = object_lists.FIRST_COLUMN + len(self.owners)
+            number = given_objects.FIRST_COLUMN + len(self.owners)
             self.owners[number] = source.register
             of = self.keyed.with_rows(source, value)
             text = f"what {source.text} leads to"
@@ -236,7 +241,7 @@ class Outside:
             raise NotNativeError(
                 f"{source.text} is a list of objects of several classes", later=True
             )
-        if not object_lists.are_as_long(value):
+        if not given_objects.are_as_long(value):
             raise NotNativeError(f"{source.text} is a list of tuples of several lengths")
         if guarded_lookup(self.trace, type(value[0]), "__del__") is not ABSENT:
             # a local that is an item, and that nobody reads behind the loop, would not keep it alive
@@ -245,13 +250,13 @@ class Outside:
         self.trace.guards.check("FIRST_TYPE", source, type(value[0]))
         is_known = source.text in (one.name for one in self.objects.values())
         name = f"{source.text}@{source.register}" if is_known else source.text
-        self.objects[source.register] = object_lists.ObjectList(source, name, value)
+        self.objects[source.register] = given_objects.ObjectList(source, name, value)
         like = np.broadcast_to(np.zeros((), bool), len(value))
         self.arrays[source.register] = source, like
         return Objects(ArrayKind(source.register))
 
     def column(
-        self, known: object_lists.ObjectList, name: str, values: list[Any], kind: NumberKind
+        self, known: given_objects.ObjectList, name: str, values: list[Any], kind: NumberKind
     ) -> int:
         """The number of an array of what objects have as an attribute."""
         number = self._column(known, name, np.broadcast_to(np.zeros((), kind.dtype), len(values)))
@@ -259,22 +264,22 @@ class Outside:
         self.lists[number] = Numbers(ArrayKind(number), kind)
         return number
 
-    def stack(self, known: object_lists.ObjectList, name: str, values: list[np.ndarray]) -> int:
+    def stack(self, known: given_objects.ObjectList, name: str, values: list[np.ndarray]) -> int:
         """The number of an array of the arrays that objects have as an attribute."""
         like = np.empty((len(values), *values[0].shape), values[0].dtype)
         number = self._column(known, name, like)
         self.stacks[number] = values
         return number
 
-    def marks(self, known: object_lists.ObjectList, name: str) -> int:
+    def marks(self, known: given_objects.ObjectList, name: str) -> int:
         """The number of an array that marks which objects get a new array as an attribute."""
         if name not in known.marks:
             text = f"{known.name}.{name} is new"
             known.marks[name] = self._column(known, text, np.zeros(len(known.value), bool))
         return known.marks[name]
 
-    def _column(self, known: object_lists.ObjectList, name: str, like: np.ndarray) -> int:
-        number = object_lists.FIRST_COLUMN + len(self.owners)
+    def _column(self, known: given_objects.ObjectList, name: str, like: np.ndarray) -> int:
+        number = given_objects.FIRST_COLUMN + len(self.owners)
         self.owners[number] = known.source.register
         self.arrays[number] = Source(number, name), like
         return number
@@ -284,15 +289,15 @@ class Outside:
     ) -> Numbers | Table | Ragged | Objects | OtherList:
         """A list, which may grow."""
         register = source.register
-        is_other = register in self.grown or not object_lists.are_as_long(value)
-        if object_lists.is_of_objects(value) and not is_other:
+        is_other = register in self.grown or not given_objects.are_as_long(value)
+        if given_objects.is_of_objects(value) and not is_other:
             return self.objects_of(source, value)
         if register in self.lists:
             return self.lists[register]
         if common_item_kind(value) is not None:
             return self.numbers(source, value)
-        is_table = tables.is_of_lists(value) and register not in self.grown
-        if is_table and not isinstance(kind := tables.common_kind(value), str):
+        is_table = ragged_shapes.is_of_lists(value) and register not in self.grown
+        if is_table and not isinstance(kind := ragged_shapes.common_kind(value), str):
             return self.table(source, value, kind)
         is_ragged = is_table or (value and type(value[0]) in SETS and register not in self.grown)
         if is_ragged and (shape := shape_of(value)) is not None:
@@ -368,7 +373,7 @@ class Outside:
 
     def _generator(self, source: Source, value: Any) -> Generator:
         """One from which numbers are drawn: any other of its type may take its place."""
-        if why := draws.why_not_followed(value):
+        if why := generator_methods.why_not_followed(value):
             raise NotNativeError(why)
         self.trace.guards.check("TYPE", source, type(value))
         is_known = source.text in [one.name for one in self.generators.values()]
@@ -423,14 +428,18 @@ class Outside:
 
     def _method_of_module(self, source: Source, method: Any) -> Item | None:
         """A function of `np.random` or `random`, which is a method of its own generator."""
-        owned = draws.module_of(method)
+        owned = generator_methods.module_of(method)
         if owned is None:
             return None
         self.trace.guards.check("IDENTITY", source, method)
         module, name = owned
         text = f"{module.__name__}.{name}".replace("numpy", "np")
         owner = self.item(self.trace.module_attribute(module, name, text))
-        return draws.method(self, owner, method.__name__) if isinstance(owner, Generator) else None
+        return (
+            generator_methods.method(self.trace, self.item, owner, method.__name__)
+            if isinstance(owner, Generator)
+            else None
+        )
 
     def iterated(self, source: Source, iterator: object) -> tuple[Source, Any]:
         """What an iterator of the frame goes over."""
@@ -485,14 +494,14 @@ class Outside:
             return self._keyed(symbol.source, symbol.value)
         if isinstance(symbol, Unread) and type(symbol.value) is list:
             return self.list_of(symbol.source, symbol.value)
-        if isinstance(symbol, Unread) and object_lists.is_of_objects(symbol.value):
+        if isinstance(symbol, Unread) and given_objects.is_of_objects(symbol.value):
             return self.objects_of(symbol.source, symbol.value)
         if isinstance(symbol, Unread) and is_generator(symbol.value):
             return self._generator(symbol.source, symbol.value)
-        if isinstance(symbol, Unread) and seeding.is_default_rng(symbol.value):
+        if isinstance(symbol, Unread) and generator_methods.is_default_rng(symbol.value):
             self.trace.guards.check("IDENTITY", symbol.source, symbol.value)
             return Known(symbol.value)
-        if isinstance(symbol, Unread) and draws.may_be_method(symbol.value):
+        if isinstance(symbol, Unread) and generator_methods.may_be_method(symbol.value):
             method = self._method_of_module(symbol.source, symbol.value)
             if method is not None:
                 return method

@@ -6,10 +6,10 @@ The place of a key among the others is that of its list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import made_dicts, own_lists
-from ufuse.frame_hook.nests.made_lists import GrowError
+from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.tries import GrowError
 from ufuse.frame_hook.nests.values import (
     INT,
     DictView,
@@ -27,9 +27,6 @@ from ufuse.frame_hook.nests.values import (
     ZipOf,
 )
 from ufuse.graph.nest import I1, I64
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 METHODS = frozenset(("setdefault", "keys", "values", "items"))
 

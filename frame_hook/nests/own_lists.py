@@ -7,7 +7,6 @@ how many there are, and how many there is room for. A list that has no more room
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,8 +19,9 @@ from ufuse.frame_hook.nests import (
     views,
 )
 from ufuse.frame_hook.nests.integers import doubt_outside, greatest, minus, times, wrapped
-from ufuse.frame_hook.nests.made_lists import GrowError
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.temporaries import holders_in, parts_in
+from ufuse.frame_hook.nests.tries import GrowError
 from ufuse.frame_hook.nests.values import (
     FLOAT,
     INT,
@@ -45,9 +45,6 @@ from ufuse.frame_hook.nests.values import (
     Turning,
 )
 from ufuse.graph.nest import ELEMENTS, I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 METHODS = frozenset(("append", "pop", "index", "count"))
 START, COUNT, ROOM = range(3)  # of a list, in units of numbers
@@ -109,12 +106,12 @@ def new(reader: Reader, kind: ListsOf, site: str) -> OwnLists:
     out, one = reader.out, reader.out.constant(I64, 1)
     is_real = any(each.is_real for each in kind.columns)
     type_ = next(each for each in kind.columns if each.is_real is is_real)
-    holder = reader.memory.array(reader, type_.dtype, ((False, 0),), type_)
+    holder = reader.temporary(type_.dtype, ((False, 0),), type_)
     out.alloc(reader.array(holder), one)
     zero = out.constant(I64, 0)
     nothing = 0.0 if type_.is_real else False if type_.kind == "bool" else 0
     out.store(reader.array(holder), zero, out.constant(ELEMENTS[type_.dtype], nothing))
-    rows = reader.memory.array(reader, np.dtype(np.int64), ((False, 0),))
+    rows = reader.temporary(np.dtype(np.int64), ((False, 0),))
     out.alloc(reader.array(rows), zero)
     items = Ragged(holder, type_, kind.columns, kind.has_tuples, has_sets=False)
     return OwnLists(items, rows, site)

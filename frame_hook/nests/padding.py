@@ -5,13 +5,12 @@ As in NumPy the edges along an axis are made of what those along the axes before
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ufuse.frame_hook.nests import conversions, elementwise, reductions, views
 from ufuse.frame_hook.nests.composed import EVERYTHING, NOTHING
 from ufuse.frame_hook.nests.integers import minus, plus
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     INT,
     NP_INT,
@@ -28,9 +27,6 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph.nest import I1, I64, Value
 from ufuse.graph.records import record
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 BACKWARDS = SliceOf(NOTHING, NOTHING, Known(-1))
 CONSTANT = Known("constant")

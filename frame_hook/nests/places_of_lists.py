@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ufuse.frame_hook.nests import idioms
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     Item,
     Known,
@@ -19,9 +20,6 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Numbers,
 )
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 Search = Callable[[Any, Any], int]
 MADE = Listed, MadeList, MadeRows

@@ -6,10 +6,9 @@ numbers, list by list. Where there are floats among them, it is one of floats. A
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ufuse.frame_hook.nests import elements, made_dicts, own_groups, own_lists, views
 from ufuse.frame_hook.nests.integers import doubt_outside, minus, wrapped
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     INT,
     DictView,
@@ -28,9 +27,6 @@ from ufuse.frame_hook.nests.values import (
     ZipOf,
 )
 from ufuse.graph.nest import I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 SOME = Ragged, RaggedRow, GivenRows, OwnLists, OwnList
 METHODS = frozenset(("get", "keys", "values", "items"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from ufuse.frame_hook.nests.values import FLOAT, INT, NumberKind, kind_of
+from ufuse.frame_hook.nests.values import FLOAT, INT, NumberKind, common_item_kind, kind_of
 from ufuse.graph.records import record
 
 ORDERED, SETS = frozenset((list, tuple)), frozenset((set, frozenset))
@@ -40,3 +40,23 @@ def _item_shape(item: object) -> tuple[tuple[NumberKind, ...], bool] | None:
     if not 1 <= len(columns) <= MOST_IN_ITEM or any(one not in (INT, FLOAT) for one in columns):
         return None
     return tuple(one for one in columns if one is not None), type(item) is tuple
+
+
+def is_of_lists(value: Sequence[object]) -> bool:
+    """Whether the first item of a list or tuple is a list or tuple."""
+    return bool(value) and type(value[0]) in (list, tuple)
+
+
+def common_kind(value: Sequence[object]) -> NumberKind | str:
+    """The kind of all numbers in a list or tuple of lists or tuples; or why there is none."""
+    first, *rest = value
+    assert isinstance(first, list | tuple)
+    if any(type(one) is not type(first) for one in rest):
+        return "is a list of what are not all lists, or not all tuples"
+    rows = [one for one in value if isinstance(one, list | tuple)]
+    if any(len(one) != len(first) for one in rows):
+        return "is a list of lists of several lengths"
+    kind = common_item_kind(first)
+    if kind is None or any(common_item_kind(one) != kind for one in rows):
+        return "is a list of lists of what are no numbers of one type"
+    return kind

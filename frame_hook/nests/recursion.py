@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,10 +18,11 @@ from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.nests import complexes, elementwise, keeping
 from ufuse.frame_hook.nests.frames import Frame, Function, Version, attributes_in, is_filled
 from ufuse.frame_hook.nests.identity import SMALL_INTS
+from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.recursive import Called
 from ufuse.frame_hook.nests.temporaries import holders_in, parts_in
 from ufuse.frame_hook.nests.values import (
     INT,
-    ArrayKind,
     Generated,
     Item,
     Items,
@@ -41,68 +41,12 @@ from ufuse.frame_hook.trace import symbols
 from ufuse.graph.nest import I1, I64, Block, Instruction, Value
 from ufuse.graph.semantics.nest_live import live_variables
 
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
-
 RETURNS = -1  # the position of what stands for whoever called
 SPARE = 24  # frames: those of functions that are read in their place, and of what calls the nest
 VIEW = ".view"  # what the names of the variables begin with that have one, see `views.py`
 DEPTH, ROOM, SITE = ".depth", ".room", ".site"
 SAVE, RESTORE = "save", "restore"  # stand for instructions until it is known what is needed
 NOTHING = Value(-1, I64)
-
-
-class CallsItselfError(Exception):
-    """A function calls itself: reading begins anew, with frames of its own for each call."""
-
-    def __init__(self, code: types.CodeType) -> None:
-        super().__init__()
-        self.code = code
-
-
-@dataclass(slots=True)
-class _Called:
-    """A function that calls itself: where its callers go on, and what it returns, by their numbers."""
-
-    function: Function
-    place: Version  # stands for whoever called
-    sites: dict[Version, int] = field(default_factory=dict)
-    kinds: dict[Kind, int] = field(default_factory=dict)
-    read: set[tuple[int, int]] = field(default_factory=set)
-
-    @property
-    def result(self) -> str:
-        """What the names of the variables begin with that have what it returns."""
-        return f"{self.function.prefix}.result"
-
-    def returns(self, kind: int) -> str:
-        """The label of what goes on where the caller does."""
-        return f"{self.function.prefix}return{kind}"
-
-    def restores(self, site: int, kind: int) -> str:
-        """The label where a caller gets back what it needs."""
-        return f"{self.behind(site, kind)}.restore"
-
-    def behind(self, site: int, kind: int) -> str:
-        """The label where it goes on then."""
-        return f"{self.function.prefix}site{site}_{kind}"
-
-
-@dataclass(slots=True)
-class Recursion:
-    """The functions of a nest that call themselves."""
-
-    called: dict[str, _Called] = field(default_factory=dict)  # by their prefixes
-    entries: set[str] = field(default_factory=set)  # labels
-    marks: list[tuple[str, int]] = field(default_factory=list)  # the functions called, and sites
-    frames: TemporaryKind | None = None
-    numbers: dict[int, int] = field(default_factory=dict)  # of functions, by what makes them others
-    held: set[TemporaryKind] = field(default_factory=set)  # by frames, while deeper ones run
-    gone_over: set[ArrayKind] = field(default_factory=set)  # meanwhile
-
-    def of(self, function: Function) -> _Called | None:
-        """What is known of a function, if it calls itself."""
-        return self.called.get(function.prefix)
 
 
 def calls_itself(function: types.FunctionType) -> bool:
@@ -216,7 +160,7 @@ def go_on(reader: Reader) -> bool:
 
 
 def _go_on(
-    reader: Reader, one: _Called, caller: Version, site: int, kind: Kind, number: int
+    reader: Reader, one: Called, caller: Version, site: int, kind: Kind, number: int
 ) -> None:
     out, root = reader.out, _root(caller)
     out.begin(one.restores(site, number))
@@ -268,13 +212,13 @@ def _has_others(reader: Reader, number: Number) -> Value:
     return out.op("or", I1, is_less, is_more)
 
 
-def _mark(reader: Reader, what: str, one: _Called, site: int) -> None:
+def _mark(reader: Reader, what: str, one: Called, site: int) -> None:
     """Leave a place for what takes frames to memory, or back."""
     reader.recursion.marks.append((one.function.prefix, site))
     reader.out.mark(what, len(reader.recursion.marks) - 1)
 
 
-def _called(reader: Reader, which: int, called: symbols.Function) -> _Called:
+def _called(reader: Reader, which: int, called: symbols.Function) -> Called:
     recursion = reader.recursion
     number = recursion.numbers.setdefault(which, len(recursion.numbers))
     prefix = f".{called.code.co_name}@calls{number}."
@@ -284,7 +228,7 @@ def _called(reader: Reader, which: int, called: symbols.Function) -> _Called:
             raise NotNativeError(f"{called.code.co_name} calls itself, and makes functions")
         reader.functions[prefix, which] = function
         own = Version(reader.own, reader.position, (), (), None)
-        recursion.called[prefix] = _Called(function, Version(function, RETURNS, (), (), own))
+        recursion.called[prefix] = Called(function, Version(function, RETURNS, (), (), own))
     return recursion.called[prefix]
 
 
@@ -393,7 +337,7 @@ def finish(reader: Reader) -> None:
     out.blocks[:] = [_written(reader, block, needed) for block in out.blocks]
 
 
-def _return(reader: Reader, one: _Called, kind: int) -> None:
+def _return(reader: Reader, one: Called, kind: int) -> None:
     """Go on where the caller does."""
     out = reader.out
     assert reader.recursion.frames is not None

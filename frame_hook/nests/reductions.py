@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ufuse.frame_hook.nests import complexes, elementwise, views
 from ufuse.frame_hook.nests.elementwise import BOOL, is_array
 from ufuse.frame_hook.nests.integers import doubt_unlike
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     NP_FLOAT,
     NP_INT,
@@ -41,9 +41,6 @@ from ufuse.graph.nest import (
     Value,
     View,
 )
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 FLOAT = np.dtype(float)
 I64_BYTES = 8

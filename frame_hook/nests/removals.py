@@ -7,10 +7,10 @@ or set is neither gone over nor given back. How many items there are lies in a v
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import conversions, elementwise, identity, made_dicts
-from ufuse.frame_hook.nests.made_lists import GrowError
+from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.tries import GrowError
 from ufuse.frame_hook.nests.values import (
     BOOL,
     INT,
@@ -22,9 +22,6 @@ from ufuse.frame_hook.nests.values import (
     Number,
 )
 from ufuse.graph.nest import ELEMENTS, I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 OF_DICTS, OF_SETS = frozenset(("pop",)), frozenset(("remove", "discard"))
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ufuse.frame_hook.nests import functions, idioms
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import Item, NotNativeError
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
-
 
 # What stands in the place of calls; where it raises, plain Python does, and says why --------------------------------
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from math import prod
-from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import elementwise, views
 from ufuse.frame_hook.nests.integers import minus, plus, times
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
     Axis,
@@ -21,9 +21,6 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph import ops
 from ufuse.graph.nest import I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 MOVES = frozenset({"copy", "cast", "where"})
 MOST_REGIONS = 27  # three along each of three axes

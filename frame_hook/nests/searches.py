@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from ufuse.frame_hook.nests import arithmetic, conversions, either, generators, keeping
 from ufuse.frame_hook.nests.frames import Function
 from ufuse.frame_hook.nests.generators import EACH, Consumer
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     INT,
     Generated,
@@ -24,9 +25,6 @@ from ufuse.frame_hook.nests.values import (
     Row,
 )
 from ufuse.graph.nest import I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 METHODS = frozenset(("index", "count"))
 

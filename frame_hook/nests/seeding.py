@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests import draws
+from ufuse.frame_hook.nests import draws, generator_methods
+from ufuse.frame_hook.nests.generator_methods import is_default_rng
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import Generating, Generator, Item, Known, NotNativeError
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
-
-
-def is_default_rng(value: object) -> bool:
-    """Whether it is NumPy's function, whose module NumPy loads when it is asked for."""
-    return value is draws.in_c("numpy.random._generator", "default_rng")
 
 
 def is_maker(value: object) -> bool:
     """Whether a call of it makes a generator."""
-    return is_default_rng(value) or value is draws.in_c("numpy.random.mtrand", "RandomState")
+    return is_default_rng(value) or value is generator_methods.in_c(
+        "numpy.random.mtrand", "RandomState"
+    )
 
 
 def made(

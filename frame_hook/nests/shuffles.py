@@ -10,7 +10,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from ufuse.frame_hook.nests import (
     conversions,
     draws,
     elementwise,
+    generator_methods,
     idioms,
     making,
     reductions,
     views,
 )
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     INT,
     Array,
@@ -41,9 +43,6 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph.nest import I1, I64
 from ufuse.graph.semantics.nest_generators import bit_generator_of
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 Draw = Callable[[int], int]
 Shuffle = Callable[[Draw, Any, Any, Any], Any]
@@ -132,7 +131,11 @@ def is_read(method: Generating, arguments: Sequence[Item], keywords: Mapping[str
         return False
     repeats = arguments[2] if len(arguments) > 2 else keywords.get("replace")
     is_choice = method.name == "choice" and repeats == Known(False)
-    return is_choice or _has_weights(method, arguments, keywords) or method.name in draws.SHUFFLES
+    return (
+        is_choice
+        or _has_weights(method, arguments, keywords)
+        or method.name in generator_methods.SHUFFLES
+    )
 
 
 def _has_weights(

@@ -10,11 +10,12 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.nests import conversions, elementwise, idioms, views
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     FLOAT,
     INT,
@@ -27,9 +28,6 @@ from ufuse.frame_hook.nests.values import (
     NumberKind,
     Part,
 )
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 as_numpy = idioms.RULES["as_numpy"]
 ARRAYS = Array | Part | Lazy

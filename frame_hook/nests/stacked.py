@@ -7,12 +7,14 @@ known: it is not given to the frame as an object. See `csrc/nest/stacked.c` for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.nests import elementwise, views
 from ufuse.frame_hook.nests.integers import doubt_unlike, wrapped
+from ufuse.frame_hook.nests.outside import Outside
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.temporaries import holders_in
 from ufuse.frame_hook.nests.values import (
     Array,
@@ -30,10 +32,6 @@ from ufuse.frame_hook.nests.values import (
     array_kind,
 )
 from ufuse.graph.nest import I1, MAP_AXES
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.outside import Outside
-    from ufuse.frame_hook.nests.reader import Reader
 
 
 def why_not_stacked(values: Sequence[Any]) -> str | None:

@@ -5,61 +5,19 @@ A row is a list of the program's. It is named by its index alone, so that what i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from ufuse.frame_hook.nests import conversions, either, elementwise, views
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
     Holder,
     Item,
     NotNativeError,
     Number,
-    NumberKind,
     Numbers,
     Row,
     Table,
-    common_item_kind,
 )
 from ufuse.graph.nest import ELEMENTS, I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.outside import Outside
-    from ufuse.frame_hook.nests.reader import Reader
-
-
-def is_of_lists(value: Sequence[object]) -> bool:
-    """Whether the first item of a list or tuple is a list or tuple."""
-    return bool(value) and type(value[0]) in (list, tuple)
-
-
-def common_kind(value: Sequence[object]) -> NumberKind | str:
-    """The kind of all numbers in a list or tuple of lists or tuples; or why there is none."""
-    first, *rest = value
-    assert isinstance(first, list | tuple)
-    if any(type(one) is not type(first) for one in rest):
-        return "is a list of what are not all lists, or not all tuples"
-    rows = [one for one in value if isinstance(one, list | tuple)]
-    if any(len(one) != len(first) for one in rows):
-        return "is a list of lists of several lengths"
-    kind = common_item_kind(first)
-    if kind is None or any(common_item_kind(one) != kind for one in rows):
-        return "is a list of lists of what are no numbers of one type"
-    return kind
-
-
-def why_not_changed(outside: Outside, slot: int) -> str | None:
-    """Why the numbers of a table may not be changed: some of its rows has another name."""
-    rows: Sequence[object] = outside.sequences[slot]
-    name = outside.text(slot)
-    known = {id(one) for one in rows}
-    if len(known) < len(rows):
-        return f"it changes the list {name}, of which two rows are one list"
-    for at, other in outside.sequences.items():
-        of_other = other if is_of_lists(other) else ()
-        if at != slot and (id(other) in known or not known.isdisjoint(map(id, of_other))):
-            return f"it changes rows of the list {name}, which it knows by another name, too"
-    return None
 
 
 def row(table: Table, index: Value) -> Row:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.nests.frames import Frame
 from ufuse.frame_hook.nests.values import (
     ArrayKind,
     Complex,
@@ -27,9 +28,6 @@ from ufuse.frame_hook.nests.values import (
 )
 from ufuse.graph.nest import ArraySlot, Block, Instruction, Map, Value, View
 from ufuse.graph.records import record
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 # That hold none: those of the program's objects may be dataclasses, lists and tuples, too.
 PLAIN = (Value, Known, Number, NumberKind, Complex, ConstantKind, Thing, Entries, Generator)
@@ -98,11 +96,16 @@ class Temporaries:
         self._ordinal = 0
 
     def array(
-        self, reader: Reader, dtype: np.dtype, seen: Seen, items: NumberKind | None = None
+        self,
+        frame: Frame,
+        position: int,
+        dtype: np.dtype,
+        seen: Seen,
+        items: NumberKind | None = None,
     ) -> TemporaryKind:
-        """An array that is not held any more, for the instruction that is being read; or a list, of such items."""
-        wanted = _Array(*self._place(reader), dtype, seen, items)
-        held = {one.number for one in self._held(reader) if isinstance(one, TemporaryKind)}
+        """An array, or a list of such items, that is not held any more, for the instruction that is read at a position."""
+        wanted = _Array(*self._place(frame, position), dtype, seen, items)
+        held = {one.number for one in self._held(frame) if isinstance(one, TemporaryKind)}
         return TemporaryKind(_free(self._arrays, wanted, held))
 
     def given(self, dtype: np.dtype, items: NumberKind | None) -> TemporaryKind:
@@ -138,23 +141,23 @@ class Temporaries:
         if self.is_kept_inside(holder):
             raise NotNativeError(OTHER_ORDER)
 
-    def view(self, reader: Reader, holder: Holder, axes: Axes) -> ViewKind:
-        """A view that is not held any more, for the instruction that is being read."""
-        wanted = _View(*self._place(reader), holder, axes)
-        held = {one.number for one in self._held(reader) if isinstance(one, ViewKind)}
+    def view(self, frame: Frame, position: int, holder: Holder, axes: Axes) -> ViewKind:
+        """A view that is not held any more, for the instruction that is read at a position."""
+        wanted = _View(*self._place(frame, position), holder, axes)
+        held = {one.number for one in self._held(frame) if isinstance(one, ViewKind)}
         return ViewKind(_free(self._views, wanted, held), holder, axes)
 
-    def _place(self, reader: Reader) -> tuple[str, int, int]:
+    def _place(self, frame: Frame, position: int) -> tuple[str, int, int]:
         self._ordinal += 1
-        return reader.frame.function.prefix, reader.at.position, self._ordinal
+        return frame.function.prefix, position, self._ordinal
 
-    def _held(self, reader: Reader) -> Iterator[TemporaryKind | ViewKind]:
-        slots = dict(reader.slots)
+    def _held(self, frame: Frame) -> Iterator[TemporaryKind | ViewKind]:
+        slots = dict(frame.slots)
         items: list[Item] = []
         if self.overwritten is not None:
             slots.pop(self.overwritten[0], None)
             items = [self.overwritten[1]]
-        return _kinds_in((*slots.values(), *items, *reader.stack, reader.frame.caller))
+        return _kinds_in((*slots.values(), *items, *frame.stack, frame.caller))
 
     def slots(self) -> tuple[ArraySlot, ...]:
         """The arrays as the nest has them."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import arithmetic, conversions, views
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     BOOL,
+    MOST_MEMBERS,
     TYPES,
     Item,
     Items,
@@ -17,11 +18,6 @@ from ufuse.frame_hook.nests.values import (
     kind_of,
 )
 from ufuse.graph.nest import I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
-
-MOST_MEMBERS = 32
 
 
 def check_members(items: tuple[Item, ...]) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.nests import keeping
+from ufuse.frame_hook.nests.frames import Version
 from ufuse.frame_hook.nests.positions import loop_positions
+from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.tries import RollError
 from ufuse.frame_hook.nests.values import (
     Item,
     Items,
@@ -26,28 +29,12 @@ from ufuse.frame_hook.nests.values import (
     kind_of,
 )
 
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.frames import Version
-    from ufuse.frame_hook.nests.reader import Reader
-
 _Kind = TypeVar("_Kind", bound=Kind | None)
 MOST_TURNS = 4
 MOST_TOGETHER = 9  # turns of loops within one another
 # Turns of a loop over names, as those of a dict's entries, which has no other native code.
 MOST_NAMES = 16
 MOST_INSTRUCTIONS = 450  # of all turns
-
-
-class RollError(Exception):
-    """A loop is to be read with some loops that are not unrolled: `names`; all where that is None."""
-
-    def __init__(self, names: frozenset[str] | None) -> None:
-        super().__init__()
-        self.names = names
-
-    def added(self, rolled: frozenset[str] | None) -> frozenset[str] | None:
-        """With those that are not unrolled already."""
-        return None if rolled is None or self.names is None else rolled | self.names
 
 
 def unrolled(reader: Reader, item: Item, name: str) -> Turning | None:

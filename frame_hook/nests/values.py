@@ -30,6 +30,9 @@ class NotNativeError(Exception):
         return f"{self.args[0]}{self.place}"
 
 
+EITHER_KINDS = frozenset(("int", "float"))  # of numbers that may be Python's or NumPy's, whichever
+
+
 class EitherError(Exception):
     """What is read depends on whether a number is NumPy's, which is not known."""
 
@@ -1056,6 +1059,7 @@ def constant(value: Any) -> Item:
 
 # Of functions whose hashes run no code of the program.
 CALLABLE = type, types.FunctionType, type(np.zeros), type(np.sum), np.ufunc
+MOST_MEMBERS = 32  # of a tuple or dict of which a computed index or key chooses one
 DTYPES = "?bBhHiIlLfdD"  # not "q", which equals "l"
 
 

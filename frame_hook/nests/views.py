@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import NoneType
-from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.nests import conversions, stacked
 from ufuse.frame_hook.nests.integers import (
@@ -16,8 +15,10 @@ from ufuse.frame_hook.nests.integers import (
     times,
     wrapped,
 )
+from ufuse.frame_hook.nests.reader import Reader
 from ufuse.frame_hook.nests.values import (
     Array,
+    ArrayKind,
     Axis,
     Holder,
     Item,
@@ -27,13 +28,11 @@ from ufuse.frame_hook.nests.values import (
     NotNativeError,
     Part,
     SliceOf,
+    TemporaryKind,
     ViewKind,
     is_none,
 )
 from ufuse.graph.nest import I1, I64, MAP_AXES, Value, View
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.reader import Reader
 
 
 def part(reader: Reader, item: Array | Part) -> Part:
@@ -295,3 +294,15 @@ def give_back(reader: Reader, name: str, kind: ViewKind) -> View:
         reader.out.set(cell, value)
     axes = tuple(None if one.axis is None else (one.axis, one.step) for one in view.axes)
     return View(reader.array(kind.holder), axes)
+
+
+def give_back_array(reader: Reader, name: str, kind: ArrayKind | TemporaryKind | ViewKind) -> None:
+    """Write which array the variable of this name is."""
+    out = reader.out
+    reader.memory.refuse_given(kind.holder if isinstance(kind, ViewKind) else kind)
+    if isinstance(kind, ViewKind):
+        view = give_back(reader, name, kind)
+        number = out.op("view", I64, attributes=(kind.number, view))
+    else:
+        number = out.op("array", I64, attributes=(reader.array(kind),))
+    out.set(f"{name}.array", number)

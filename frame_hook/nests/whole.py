@@ -43,13 +43,12 @@ from ufuse.frame_hook.nests import (
 from ufuse.frame_hook.nests.choice import READ_AFTER, names_of
 from ufuse.frame_hook.nests.entry import NestMaker, guarded, repeated
 from ufuse.frame_hook.nests.finishing import Read, text_of
-from ufuse.frame_hook.nests.frames import Tries
 from ufuse.frame_hook.nests.generators import COMPREHENSIONS
 from ufuse.frame_hook.nests.generators import NAME as GENERATOR
-from ufuse.frame_hook.nests.outermost import ITERATOR, Outermost
+from ufuse.frame_hook.nests.loop_reader import LoopReader
 from ufuse.frame_hook.nests.outside import Outside
 from ufuse.frame_hook.nests.positions import written
-from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.tries import ListsError, SmallError, Tries
 from ufuse.frame_hook.nests.values import (
     Array,
     ConstantKind,
@@ -70,6 +69,7 @@ from ufuse.frame_hook.nests.values import (
     constant_kind,
     kind_of,
 )
+from ufuse.frame_hook.nests.ways import ITERATOR, Outermost
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
@@ -454,7 +454,7 @@ def _read_once(
         raise NotNativeError(f"it uses {graph_break.what}") from None
 
 
-class WholeReader(Reader):
+class WholeReader(LoopReader):
     """Reads a call as the only turn of a loop: the function is read in the place of the call."""
 
     def __init__(
@@ -554,7 +554,7 @@ class WholeReader(Reader):
         }
         if shared:
             if shared.isdisjoint(self.tries.small | {""}):
-                raise identity.SmallError(frozenset(shared))
+                raise SmallError(frozenset(shared))
             raise NotNativeError(
                 "it returns a list or dict with numbers that something else may have, too"
             )
@@ -616,7 +616,7 @@ class WholeReader(Reader):
                 if not item.site and "FOR_ITER" not in opnames:  # NumPy has made it as fast
                     raise NotNativeError("its calls take too little time")
                 if not self.tries.gives_lists:
-                    raise identity.ListsError
+                    raise ListsError
                 made_lists.settled(item)
                 return _place(item, leaves, f"list of {item.type}")
             case NewDict() | MadeDict() if (given := self.outside.keyed.known(item)) is not None:
@@ -625,7 +625,7 @@ class WholeReader(Reader):
                 return Given(given.source.register)
             case MadeDict():
                 if not self.tries.gives_lists:
-                    raise identity.ListsError
+                    raise ListsError
                 return _place(item, leaves, made_dicts.described(item))
         raise NotNativeError("it returns what is no number, array, list, dict or set of numbers")
 

@@ -8,18 +8,16 @@ elements is faster as a graph. A nest takes 5 to 50 ms to make: it is tried wher
 from __future__ import annotations
 
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook import _hook
+from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.nests import calls, whole
 from ufuse.frame_hook.nests.choice import names_of
 from ufuse.frame_hook.nests.frames import is_filled
 from ufuse.graph.records import record
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.entries.learned import CodeRecord
 
 TRIED_AFTER = 30_000_000  # nanoseconds that calls have taken
 LEAST = 150  # nanoseconds of a call in plain Python: machine code takes about as long to begin

@@ -16,10 +16,10 @@ import pytest
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.nests.attributes import Attributes
 from ufuse.frame_hook.nests.finishing import Read
+from ufuse.frame_hook.nests.found_attributes import Attributes
 from ufuse.frame_hook.nests.keyed import GivenKeys
-from ufuse.frame_hook.nests.reader import Reader
+from ufuse.frame_hook.nests.loop_reader import LoopReader
 from ufuse.frame_hook.nests.values import Known, NotNativeError
 from ufuse.graph.semantics.nest_reference import run
 
@@ -125,7 +125,7 @@ class Program:
             )
             outside: Any = Everything()
             try:
-                self._known[key] = Reader(self.code, header, state, _hook.NULL, outside).read()
+                self._known[key] = LoopReader(self.code, header, state, _hook.NULL, outside).read()
             except NotNativeError:
                 self._known[key] = None
         read = self._known[key]
