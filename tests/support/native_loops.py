@@ -17,8 +17,8 @@ from tests.support.copying import independent_copy
 from tests.support.modes import EVERY, asks, one_of, shows
 from tests.support.recording import Call, Mode, arguments, recorded
 from ufuse.frame_hook import session
-from ufuse.frame_hook.nests import choice
-from ufuse.frame_hook.nests.records import LoopRecord
+from ufuse.frame_hook.nests.entries import choice
+from ufuse.frame_hook.nests.entries.records import LoopRecord
 from ufuse.frame_hook.tracing import Tracer
 
 

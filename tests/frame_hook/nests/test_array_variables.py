@@ -18,8 +18,8 @@ from tests.support.native_loops import loops_of, native_turns
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord
-from ufuse.frame_hook.nests.entry import prepared
-from ufuse.frame_hook.nests.values import NotNativeError
+from ufuse.frame_hook.nests.entries.entry import prepared
+from ufuse.frame_hook.nests.known.values import NotNativeError
 
 pytest.importorskip("llvmlite")
 

@@ -18,7 +18,7 @@ from tests.support.compare import check_same
 from tests.support.native_loops import hits, leave_loops, loops_of, native_turns
 from tests.support.recording import arguments
 from tests.support.reference_nests import on_the_reference
-from ufuse.frame_hook.nests.refusals import refusal_of
+from ufuse.frame_hook.nests.known.refusals import refusal_of
 
 pytest.importorskip("llvmlite")
 

@@ -15,7 +15,7 @@ import pytest
 
 import ufuse
 from ufuse import decorator
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests.entries import whole
 
 pytest.importorskip("llvmlite")
 

@@ -17,9 +17,9 @@ import ufuse
 from tests.support.improved import Improved
 from tests.support.native_loops import native_turns
 from ufuse.backends.numpy import nests
-from ufuse.frame_hook.nests import either
-from ufuse.frame_hook.nests.frames import Function, Version
-from ufuse.frame_hook.nests.values import NumberKind
+from ufuse.frame_hook.nests.known.frames import Function, Version
+from ufuse.frame_hook.nests.known.values import NumberKind
+from ufuse.frame_hook.nests.numbers import either
 from ufuse.graph.nest import Nest
 
 pytest.importorskip("llvmlite")

@@ -12,8 +12,8 @@ import pytest
 import ufuse
 from tests.support.native_loops import loops_of, native_turns
 from ufuse import decorator
-from ufuse.frame_hook.nests import whole
-from ufuse.frame_hook.nests.positions import while_headers
+from ufuse.frame_hook.nests.entries import whole
+from ufuse.frame_hook.nests.known.positions import while_headers
 
 pytest.importorskip("llvmlite")
 

@@ -19,7 +19,7 @@ from tests.support.recording import arguments
 from ufuse import decorator
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests.entries import whole
 
 pytest.importorskip("llvmlite")
 

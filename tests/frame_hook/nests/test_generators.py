@@ -16,7 +16,7 @@ import pytest
 import ufuse
 from tests.support.compare import check_in_turn, check_same
 from tests.support.native_loops import loops_of, native_turns, no_failures_inside
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests.entries import whole
 
 pytest.importorskip("llvmlite")
 

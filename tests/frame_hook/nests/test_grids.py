@@ -19,7 +19,7 @@ from tests.support.compare import check_same
 from tests.support.native_loops import loops_of, native_turns, no_failures_inside
 from tests.support.recording import arguments
 from tests.support.reference_nests import on_the_reference
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests.entries import whole
 
 pytest.importorskip("llvmlite")
 

@@ -16,7 +16,7 @@ import pytest
 
 import ufuse
 from tests.support.native_loops import native_turns
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests.entries import whole
 
 
 def smoothing(x, alpha):

@@ -20,7 +20,7 @@ from tests.support.native_loops import loops_of, native_turns
 from tests.support.recording import arguments
 from tests.support.reference_nests import on_the_reference
 from ufuse import decorator
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests.entries import whole
 
 pytest.importorskip("llvmlite")
 

@@ -19,7 +19,7 @@ from tests.support.native_loops import (
     hits,
     native_turns,
 )
-from ufuse.frame_hook.nests import seeding
+from ufuse.frame_hook.nests.calls import seeding
 
 pytest.importorskip("llvmlite")
 

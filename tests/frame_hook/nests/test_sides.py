@@ -19,7 +19,7 @@ import ufuse
 from tests.support.compare import check_same
 from tests.support.native_loops import native_turns
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.nests.sides import left_in_function, left_in_loop, read_in_loop
+from ufuse.frame_hook.nests.known.sides import left_in_function, left_in_loop, read_in_loop
 
 pytest.importorskip("llvmlite")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.native_loops import native_turns
-from ufuse.frame_hook.nests import sorted_places
+from ufuse.frame_hook.nests.calls import sorted_places
 
 pytest.importorskip("llvmlite")
 

@@ -28,7 +28,8 @@ from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names
-from ufuse.frame_hook.nests import choice, sides, whole
+from ufuse.frame_hook.nests.entries import choice, whole
+from ufuse.frame_hook.nests.known import sides
 
 pytest.importorskip("llvmlite")
 

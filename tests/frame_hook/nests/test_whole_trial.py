@@ -20,7 +20,7 @@ import ufuse
 from tests.support.unlimited import lift_limits
 from ufuse import decorator
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests import whole_trial
+from ufuse.frame_hook.nests.entries import whole_trial
 
 pytest.importorskip("llvmlite")
 

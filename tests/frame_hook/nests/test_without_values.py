@@ -13,7 +13,7 @@ from tests.support.native_loops import native_turns
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord
-from ufuse.frame_hook.nests.entry import prepared
+from ufuse.frame_hook.nests.entries.entry import prepared
 
 pytest.importorskip("llvmlite")
 

@@ -31,7 +31,7 @@ from tests.whole.fuzz.loop_arguments import (
 from tests.whole.fuzz.python.programs import PythonProgram
 from tests.whole.fuzz.values import Given, array
 from ufuse.frame_hook import session
-from ufuse.frame_hook.nests import choice
+from ufuse.frame_hook.nests.entries import choice
 from ufuse.frame_hook.tracing import Tracer
 
 PRELUDE = (
