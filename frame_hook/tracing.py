@@ -51,6 +51,7 @@ from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.fork_refusals import CannotFork
+from ufuse.frame_hook.interpreter.forks import fork
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter, UsualTruth
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, LoopUnpaid, NotRebuilt, Returned
@@ -335,6 +336,7 @@ class Tracer:
             trace,
             call=calls.call,
             attribute=attributes.attribute,
+            fork=fork,
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
             watched=watched(trace, state),

@@ -145,6 +145,30 @@ def test_every_room_is_in_the_order() -> None:
         assert "" in order or not files, folder
 
 
+def test_no_circle_of_modules() -> None:
+    """No two modules import each other, not even by way of others, or for types alone."""
+    trees = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        .removeprefix("ufuse.")
+        .removesuffix(".__init__"): tree
+        for _, path, tree in sources()
+    }
+    uses: dict[str, set[str]] = {}
+    for name, tree in trees.items():
+        imported = {
+            one
+            for node in statements(tree)
+            for one in modules_imported(node)
+            if not (ROOT / one.replace(".", "/")).with_suffix(".pyi").exists()  # C
+        }
+        found = {one if one in trees else one.rpartition(".")[0] for one in imported}
+        uses[name] = (found & trees.keys()) - {name}
+    try:
+        TopologicalSorter(uses).prepare()
+    except CycleError as error:
+        pytest.fail(" uses ".join(reversed(error.args[1])))
+
+
 @pytest.mark.parametrize("folder", C_ROOMS)
 def test_no_circle_of_c_files(folder: str) -> None:
     """No two C files include or call each other, not even by way of others."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, making, reductions, views
+from ufuse.frame_hook.nests.arrays import elementwise, making, reductions, statements, views
 from ufuse.frame_hook.nests.arrays.composed import EVERYTHING, NOTHING
 from ufuse.frame_hook.nests.known.integers import minus, range_length
 from ufuse.frame_hook.nests.known.values import (
@@ -50,9 +50,9 @@ def accumulated(name: str) -> Callable[..., Array]:
         _refuse_other_axes(axis)
         one = reductions.as_folded(reader, name, reductions.row(reader, item))
         (length,) = one.lengths
-        fresh = elementwise.allocated(reader, one.dtype, [length])
+        fresh = statements.allocated(reader, one.dtype, [length])
         target = View(reader.array(fresh.holder), VECTOR)
-        attributes = (name, elementwise.view_of(reader, one, 1), target)
+        attributes = (name, statements.view_of(reader, one, 1), target)
         zero = reader.out.constant(I64, 0)
         reader.out.write("scan", length.value, *one.places, zero, attributes=attributes)
         return fresh
@@ -76,8 +76,8 @@ def places(reader: Reader, item: Item) -> Array:
     out, mask = reader.out, mask_of(reader, item)
     total = reductions.fold(reader, "add", mask)
     assert isinstance(total, Number)
-    fresh = elementwise.allocated(reader, WHOLE, [Length(total.value)])
-    (walked,) = elementwise.view_of(reader, mask, 1).axes
+    fresh = statements.allocated(reader, WHOLE, [Length(total.value)])
+    (walked,) = statements.view_of(reader, mask, 1).axes
     attributes = (
         View(reader.array(mask.holder), (walked, None)),
         View(reader.array(fresh.holder), (None, *VECTOR)),
@@ -117,7 +117,7 @@ def ordered(reader: Reader, item: Item, axis: Item | None = None) -> Array:
 def order(reader: Reader, item: Item, axis: Item | None = None) -> Array:
     """`np.argsort` of a vector of numbers."""
     numbers, one = _to_be_sorted(reader, item, axis)
-    fresh = elementwise.allocated(reader, WHOLE, one.lengths)
+    fresh = statements.allocated(reader, WHOLE, one.lengths)
     parts = (View(reader.array(each.holder), VECTOR) for each in (numbers, fresh))
     zero = reader.out.constant(I64, 0)
     reader.out.write("argsort", one.lengths[0].value, zero, zero, attributes=tuple(parts))
@@ -149,7 +149,7 @@ def median(reader: Reader, item: Item) -> Number:
     if one.dtype != REAL:
         raise NotNativeError(f"the median of {one.dtype}")
     lengths = [length.value for length in one.lengths]
-    fresh = elementwise.allocated(reader, REAL, one.lengths)
+    fresh = statements.allocated(reader, REAL, one.lengths)
     elementwise.assign(reader, views.part(reader, fresh), one)
     _sort(reader, fresh)
     unit, two = out.constant(I64, 1), out.constant(I64, 2)
@@ -210,7 +210,7 @@ def arange(
 
 def _counted(reader: Reader, length: Value, step: Value) -> Array:
     """A vector of `step`, twice `step` and so on."""
-    fresh = elementwise.allocated(reader, WHOLE, [Length(length)])
+    fresh = statements.allocated(reader, WHOLE, [Length(length)])
     elementwise.assign(reader, views.part(reader, fresh), Converted(step, WHOLE))
     view = View(reader.array(fresh.holder), VECTOR)
     zero = reader.out.constant(I64, 0)

@@ -32,9 +32,12 @@ from ufuse.frame_hook.nests.known.values import (
     NotNativeError,
     Number,
     Part,
+    RaggedRow,
+    Row,
     SliceOf,
 )
 from ufuse.frame_hook.nests.numbers import arithmetic, complexes
+from ufuse.frame_hook.nests.reading.operations import ATTRIBUTE, METHOD
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph import ops
 from ufuse.graph.nest import I64
@@ -81,6 +84,7 @@ def _of_complex_number(reader: Reader, function: np.ufunc, item: Item) -> Comple
     return complexes.load(reader.out, reader.array(found.holder), (first,))
 
 
+@METHOD.of(Array, Part, Lazy, Row, RaggedRow)
 def called_method(
     reader: Reader, owner: Item, name: str, arguments: Sequence[Item], keywords: Mapping[str, Item]
 ) -> Item:
@@ -96,6 +100,7 @@ def called_method(
     return _applied(reader, rule, (owner, *arguments), keywords)
 
 
+@ATTRIBUTE.of(Array, Part, Lazy)
 def attribute(reader: Reader, owner: Array | Part | Lazy, name: str) -> Item:
     """`owner.name` of an array."""
     if name == "ndim":

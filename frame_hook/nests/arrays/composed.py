@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, making, reductions, rolls, views
+from ufuse.frame_hook.nests.arrays import elementwise, making, reductions, rolls, statements, views
 from ufuse.frame_hook.nests.known import values
 from ufuse.frame_hook.nests.known.integers import minus, plus
 from ufuse.frame_hook.nests.known.values import (
@@ -118,7 +118,7 @@ def flattened(reader: Reader, item: Lazy) -> Array | Lazy:
     for length in reversed(item.lengths):
         axes.insert(0, Axis(length, 0, computed=step if axes else None))
         step = out.op("mul", I64, step, length.value)
-    fresh = elementwise.allocated(reader, item.dtype, [Length(step)])
+    fresh = statements.allocated(reader, item.dtype, [Length(step)])
     target = replace(views.part(reader, fresh), axes=tuple(axes))
     elementwise.assign(reader, target, item)
     return fresh
@@ -259,7 +259,7 @@ def concatenate(reader: Reader, items: Item) -> Array:
     ends = [out.constant(I64, 0)]
     for one in rows:
         ends.append(plus(out, ends[-1], one.axes[0].length.value))
-    fresh = elementwise.allocated(reader, rows[0].dtype, [Length(ends[-1])])
+    fresh = statements.allocated(reader, rows[0].dtype, [Length(ends[-1])])
     target = views.part(reader, fresh)
     for one, begin, end in zip(rows, ends, ends[1:], strict=False):
         _copy(reader, target, (begin, end), one, (None, None))
@@ -276,7 +276,7 @@ def append(reader: Reader, item: Item, values: Item) -> Array:
         raise NotNativeError("it appends a number of another type to an array")
     value = conversions.as_element(out, number, ELEMENTS[one.dtype])
     count = one.axes[0].length.value
-    fresh = elementwise.allocated(
+    fresh = statements.allocated(
         reader, one.dtype, [Length(plus(out, count, out.constant(I64, 1)))]
     )
     _copy(reader, views.part(reader, fresh), (None, count), one, (None, None))

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import rolls, views
+from ufuse.frame_hook.nests.arrays import rolls, statements, views
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
 from ufuse.frame_hook.nests.known.values import (
     Array,
     ArrayItem,
     ArrayKind,
-    Axis,
     Complex,
     Converted,
-    Holder,
     Item,
     Items,
     Known,
@@ -34,7 +30,7 @@ from ufuse.frame_hook.nests.known.values import (
 from ufuse.frame_hook.nests.numbers import complexes, conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph import ops
-from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, MAP_AXES, Map, Scalar, Step, Value, View
+from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, MAP_AXES
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
 
@@ -48,9 +44,6 @@ UFUNCS: dict[str, np.ufunc] = {
 # fmt: on
 BOOL = np.dtype(bool)
 LEAST_WRITTEN_OVER = 256 * 1024  # bytes: NPY_MIN_ELIDE_BYTES
-MANY_ELEMENTS = 100_000  # of a statement: graphs compute longer ones in one pass for several
-MOST_ELEMENTS = 4_000_000  # of a statement: to save more takes long
-TOO_LONG = "its arrays are long"
 Operand = Part | Lazy | Rolled | Converted
 ARRAYS = (Array, Part, Lazy)
 
@@ -216,7 +209,9 @@ def _as(reader: Reader, one: Read, kind: np.dtype) -> Operand:
 def complex_operand(reader: Reader, item: Item) -> Part:
     """A number as a complex one: an array of one element, which is the same along all axes."""
     one = complexes.whole(reader.out, item)
-    fresh = allocated(reader, COMPLEX, [Length(reader.out.constant(I64, 1), is_one=True)])
+    fresh = statements.allocated(
+        reader, COMPLEX, [Length(reader.out.constant(I64, 1), is_one=True)]
+    )
     place = reader.out.constant(I64, 0)
     complexes.store(reader.out, reader.array(fresh.holder), (place,), one)
     return views.part(reader, fresh)
@@ -341,97 +336,11 @@ def _write(reader: Reader, target: Part, value: Lazy) -> None:
 
 
 def emit(reader: Reader, target: Part, value: Lazy) -> None:
-    """The statement that computes an expression and puts it into an array."""
+    """The statements that compute an expression and put it into an array."""
     if rolls.are_in(value):
         rolls.store(reader, target, value)
-        return
-    if isinstance(target.holder, ArrayKind):
-        reader.stored.add(target.holder.slot)
-    if not 1 <= len(target.axes) <= MAP_AXES:
-        raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
-    note_length(reader, target.axes)
-    leaves: dict[Part | Converted, int] = {}
-    order: list[Lazy] = []
-    _collect(value, leaves, order)
-    numbers: dict[Any, int] = dict(leaves)
-    steps: list[Step] = []
-    for one in order:
-        steps.append(Step(one.name, one.dtypes, tuple(numbers[each] for each in one.inputs)))
-        numbers[one] = len(leaves) + len(steps) - 1
-    inputs: list[Value] = [axis.length.value for axis in target.axes]
-    operands: list[View | Scalar] = []
-    for leaf in leaves:
-        if isinstance(leaf, Converted):
-            operands.append(Scalar(leaf.dtype))
-            inputs.append(leaf.value)
-        else:
-            operands.append(view_of(reader, leaf, len(target.axes)))
-            inputs += places_of(leaf)
-    parts = [target, *(leaf for leaf in leaves if isinstance(leaf, Part))]
-    reader.reads_neighbours = reader.reads_neighbours or _are_neighbours(parts)
-    inputs += places_of(target)
-    view = view_of(reader, target, len(target.axes))
-    reader.out.map(Map(len(target.axes), tuple(operands), tuple(steps), view), *inputs)
-
-
-def note_length(reader: Reader, axes: Sequence[Axis]) -> None:
-    """Refuse a statement over too many elements; note one over many.
-
-    Raises:
-        NotNativeError: it is too long.
-
-    """
-    elements = math.prod(max(1, axis.length.seen) for axis in axes)
-    if elements > MOST_ELEMENTS:
-        raise NotNativeError(TOO_LONG)
-    reader.is_long = reader.is_long or elements > MANY_ELEMENTS
-
-
-def refuse_long(reader: Reader) -> None:
-    """Refuse a loop with long statements, unless one of them reads neighbours: a graph can do the others at once.
-
-    Raises:
-        NotNativeError: it has long statements.
-
-    """
-    if reader.is_long and not reader.reads_neighbours:
-        raise NotNativeError(TOO_LONG)
-
-
-def _are_neighbours(parts: Sequence[Part]) -> bool:
-    """Whether some are different parts of one array."""
-    seen: dict[Holder, Part] = {}
-    return any(seen.setdefault(one.holder, one) != one for one in parts)
-
-
-def _collect(one: Lazy, leaves: dict[Part | Converted, int], order: list[Lazy]) -> None:
-    """Number the leaves of an expression; its operations, each behind those that it needs."""
-    for each in one.inputs:
-        if isinstance(each, Lazy):
-            _collect(each, leaves, order)
-        else:
-            assert not isinstance(each, Rolled)
-            leaves.setdefault(each, len(leaves))
-    if one not in order:
-        order.append(one)
-
-
-def view_of(reader: Reader, one: Part, ndim: int) -> View:
-    """A view as an operand over so many axes: its own are the last ones."""
-    axes = [_walked(axis) for axis in one.axes][max(0, len(one.axes) - ndim) :]
-    return View(reader.array(one.holder), (*[None] * (ndim - len(axes)), *axes))
-
-
-def places_of(one: Part) -> list[Value]:
-    """The inputs of a view as an operand: where it begins, and its computed steps."""
-    steps = [axis.computed for axis in one.axes if axis.computed is not None and _walked(axis)]
-    return [*one.places, *steps]
-
-
-def _walked(axis: Axis) -> tuple[int, int | None] | None:
-    if axis.axis is None or axis.length.is_one:
-        return None
-    return axis.axis, None if axis.computed is not None else axis.step
+    else:
+        statements.emit(reader, target, value)
 
 
 # Temporaries -----------------------------------------------------------------------------------------------------
@@ -442,7 +351,7 @@ def computed(reader: Reader, item: ArrayItem) -> Array | Part:
     if not isinstance(item, Lazy):
         return item
     keep_orders(reader, item)
-    fresh = allocated(reader, item.dtype, item.lengths)
+    fresh = statements.allocated(reader, item.dtype, item.lengths)
     whole = views.part(reader, fresh)
     emit(reader, whole, item)
     return whole if rolls.is_view(item) else fresh
@@ -464,7 +373,7 @@ def is_turned(item: Lazy) -> bool:
     if rolls.are_in(item):
         return False
     parts: dict[Part | Converted, int] = {}
-    _collect(item, parts, [])
+    statements.collect(item, parts, [])
     matrices = [one for one in parts if isinstance(one, Part)]
     axes = [[axis.axis for axis in one.axes if not axis.length.is_one] for one in matrices]
     is_reversed = any(
@@ -485,17 +394,6 @@ def turned(item: Lazy) -> Lazy:
         for one in item.inputs
     )
     return replace(item, inputs=inputs, lengths=item.lengths[::-1])
-
-
-def allocated(reader: Reader, kind: np.dtype, lengths: Sequence[Length]) -> Array:
-    """A new array with any contents."""
-    if not 1 <= len(lengths) <= MAP_AXES:
-        raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
-    if kind not in ELEMENTS and kind != COMPLEX:
-        raise NotNativeError(f"a new array of {kind}")
-    holder = reader.temporary(kind, tuple((one.is_one, one.seen) for one in lengths))
-    reader.out.alloc(reader.array(holder), *(one.value for one in lengths))
-    return Array(holder)
 
 
 def settle(reader: Reader) -> None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import arranged, elementwise, making, reductions, views
+from ufuse.frame_hook.nests.arrays import (
+    arranged,
+    elementwise,
+    making,
+    reductions,
+    statements,
+    views,
+)
 from ufuse.frame_hook.nests.arrays.elementwise import BOOL, is_array
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
 from ufuse.frame_hook.nests.known.values import (
@@ -44,7 +51,7 @@ def taken(reader: Reader, container: Array | Part, key: Item) -> Array:
     indexed, indices = _indexed(reader, container, key)
     rest = indexed.axes[1:]
     lengths = (indices.axes[0].length, *(axis.length for axis in rest))
-    fresh = elementwise.allocated(reader, indexed.dtype, lengths)
+    fresh = statements.allocated(reader, indexed.dtype, lengths)
     _move(reader, "take", indexed, indices, views.part(reader, fresh))
     return fresh
 
@@ -59,7 +66,7 @@ def put(reader: Reader, container: Array | Part, key: Item, item: Item) -> None:
         return
     indexed, indices = _indexed(reader, container, key)
     lengths = (indices.axes[0].length, *(axis.length for axis in indexed.axes[1:]))
-    values = views.part(reader, elementwise.allocated(reader, indexed.dtype, lengths))
+    values = views.part(reader, statements.allocated(reader, indexed.dtype, lengths))
     elementwise.assign(reader, values, item)
     elementwise.settle(reader)
     reader.writes(indexed.holder)

@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, reductions, views
+from ufuse.frame_hook.nests.arrays import elementwise, reductions, statements, views
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
 from ufuse.frame_hook.nests.known.values import (
     Array,
@@ -64,7 +64,7 @@ def lengths_of(reader: Reader, shape: Item) -> list[Length]:
 def _filled(reader: Reader, kind: np.dtype, lengths: Sequence[Length], value: Any) -> Array:
     if value is not None and kind not in ELEMENTS and kind != COMPLEX:
         raise NotNativeError(f"a new array of {kind}")
-    fresh = elementwise.allocated(reader, kind, lengths)
+    fresh = statements.allocated(reader, kind, lengths)
     if value is not None:
         elementwise.assign(reader, views.part(reader, fresh), Known(kind.type(value).item()))
     return fresh
@@ -100,7 +100,7 @@ def full(reader: Reader, shape: Item, value: Item, dtype: Item | None = None) ->
     if kind not in (one.type.dtype, COMPLEX):
         raise NotNativeError(f"a new array of {kind} of another number")
     lengths = lengths_of(reader, shape)
-    fresh = elementwise.allocated(reader, kind, lengths)
+    fresh = statements.allocated(reader, kind, lengths)
     elementwise.assign(reader, views.part(reader, fresh), one)
     return fresh
 
@@ -196,7 +196,7 @@ def _of_rows(reader: Reader, rows: Sequence[Item], dtype: Item | None) -> Array:
     for length in others:
         doubt_unlike(reader.out, first.value, length.value)
     count = Length(reader.out.constant(I64, len(rows)), is_one=len(rows) == 1, seen=len(rows))
-    fresh = elementwise.allocated(reader, kind, [count, first])
+    fresh = statements.allocated(reader, kind, [count, first])
     for place, one in enumerate(vectors):
         elementwise.assign(reader, views.taken(reader, fresh, Known(place)), one)
     return fresh
@@ -211,7 +211,7 @@ def _of_numbers(
     if kind != COMPLEX and any(isinstance(one, Complex) for one in numbers):
         raise NotNativeError("an array of reals is made of complex numbers")
     lengths = [Length(out.constant(I64, length), is_one=length == 1) for length in shape]
-    fresh = elementwise.allocated(reader, kind, lengths)
+    fresh = statements.allocated(reader, kind, lengths)
     for place, one in zip(np.ndindex(*shape), numbers, strict=True):
         _store(reader, fresh, [out.constant(I64, each) for each in place], one)
     return fresh

@@ -13,6 +13,7 @@ from ufuse.frame_hook.nests.known.values import (
     NP_BOOL,
     NP_FLOAT,
     TYPES,
+    Complex,
     Item,
     Items,
     Known,
@@ -21,7 +22,9 @@ from ufuse.frame_hook.nests.known.values import (
     Number,
     kind_of,
 )
-from ufuse.frame_hook.nests.numbers import conversions
+from ufuse.frame_hook.nests.numbers import complexes, conversions
+from ufuse.frame_hook.nests.reading.operations import ATTRIBUTE, METHOD
+from ufuse.frame_hook.nests.reading.reader import Reader
 
 SAME = {"copy", "conj", "conjugate"}  # methods that give the number again
 METHODS = {"astype", "item", *SAME}
@@ -61,3 +64,27 @@ def _plain(code: Code, owner: Number) -> Number:
         return Number(BOOL, owner.value)
     kind = FLOAT if owner.type.is_real else INT
     return Number(kind, conversions.converted(code, owner, kind))
+
+
+@ATTRIBUTE.of(Number)
+def _of_number(_: Reader, owner: Number, name: str) -> Item:
+    return attribute(owner, name)
+
+
+@METHOD.of(Number)
+def _called(
+    reader: Reader, owner: Number, name: str, arguments: list[Item], keywords: dict[str, Item]
+) -> Item:
+    return called_method(reader.out, owner, name, arguments, keywords)
+
+
+@ATTRIBUTE.of(Complex)
+def _of_complex(_: Reader, owner: Complex, name: str) -> Item:
+    return complexes.attribute(owner, name)
+
+
+@METHOD.of(Complex)
+def _called_of_complex(
+    reader: Reader, owner: Complex, _: str, arguments: list[Item], keywords: dict[str, Item]
+) -> Item:
+    return complexes.called_method(reader.out, owner, arguments, keywords)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, reductions, views
+from ufuse.frame_hook.nests.arrays import elementwise, reductions, statements, views
 from ufuse.frame_hook.nests.arrays.composed import EVERYTHING, NOTHING
 from ufuse.frame_hook.nests.known.integers import minus, plus
 from ufuse.frame_hook.nests.known.values import (
@@ -70,7 +70,7 @@ def pad(
         for pair, length in zip(_widths(reader, pad_width, len(one.axes)), one.lengths, strict=True)
     ]
     out = reader.out
-    fresh = elementwise.allocated(
+    fresh = statements.allocated(
         reader, one.dtype, [Length(plus(out, each.end, each.behind)) for each in edges]
     )
     whole = views.part(reader, fresh)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, views
+from ufuse.frame_hook.nests.arrays import elementwise, statements, views
 from ufuse.frame_hook.nests.arrays.elementwise import BOOL, is_array
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
 from ufuse.frame_hook.nests.known.values import (
@@ -64,7 +64,7 @@ def array_of(reader: Reader, item: Item, *, takes_complex: bool = False) -> Part
     found = _computed(reader, item)
     if not 1 <= len(found.axes) <= MAP_AXES:
         raise NotNativeError(f"an array has no axes, or more than {MAP_AXES}")
-    elementwise.note_length(reader, found.axes)
+    statements.note_length(reader, found.axes)
     views.refuse_computed_steps(found)
     if found.dtype == COMPLEX and not takes_complex:
         raise NotNativeError("such a function of complex arrays is not compiled yet")
@@ -127,7 +127,7 @@ def _reduced(reader: Reader, name: str, one: Part, axes: Sequence[int], *, keeps
     kept = [unit if place in axes else length for place, length in enumerate(one.lengths)]
     lengths = [length for place, length in enumerate(kept) if keeps or place not in axes]
     kind = np.dtype(int) if name in POSITIONS else one.dtype
-    fresh = elementwise.allocated(reader, kind, lengths)
+    fresh = statements.allocated(reader, kind, lengths)
     if keeps and len(one.axes) - len(axes) == 1:
         try:
             reader.keep_order(one)
@@ -137,14 +137,14 @@ def _reduced(reader: Reader, name: str, one: Part, axes: Sequence[int], *, keeps
     whole = views.part(reader, fresh)
     walked = iter(whole.axes)
     spread = [next(walked) if keeps or place not in axes else None for place in range(len(kept))]
-    target = elementwise.view_of(reader, whole, len(whole.axes))
+    target = statements.view_of(reader, whole, len(whole.axes))
     steps = tuple(
         None if each is None or place in axes or each.axis is None else (each.axis, each.step)
         for place, each in enumerate(spread)
     )
     attributes = (
         name,
-        elementwise.view_of(reader, one, len(one.axes)),
+        statements.view_of(reader, one, len(one.axes)),
         replace(target, axes=steps),
     )
     inputs = (*(length.value for length in one.lengths), *one.places, *whole.places)
@@ -279,7 +279,7 @@ def product(reader: Reader, name: str, left: Item, right: Item) -> Number | Arra
         one.axes[-1].length.value,
         columns[0].length.value if columns else unit,
     ]
-    fresh = elementwise.allocated(reader, one.dtype, [axis.length for axis in (*rows, *columns)])
+    fresh = statements.allocated(reader, one.dtype, [axis.length for axis in (*rows, *columns)])
     whole = views.part(reader, fresh)
     places = [*whole.axes]
     # With the strides that NumPy sees, also along axes of length 1: its choice of a function depends on them.
@@ -331,7 +331,7 @@ def position(
         raise NotNativeError("a place in an array of several axes")
     if keeps or len(one.axes) > 1:
         return _reduced(reader, name, one, axes, keeps=keeps)
-    attributes = name, elementwise.view_of(reader, one, 1)
+    attributes = name, statements.view_of(reader, one, 1)
     inputs = one.axes[0].length.value, *one.places
     return Number(NP_INT, reader.out.op("position", I64, *inputs, attributes=attributes))
 
@@ -345,6 +345,6 @@ def _number(
     inputs = [length.value for one in lengths for length in one]
     for one in parts:
         inputs += one.places
-    attributes = (name, *(elementwise.view_of(reader, one, len(one.axes)) for one in parts))
+    attributes = (name, *(statements.view_of(reader, one, len(one.axes)) for one in parts))
     value = reader.out.op(op, type_, *inputs, attributes=attributes)
     return Number(reader.element_kind(parts[0].dtype), value)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise, product
 from math import prod
 
-from ufuse.frame_hook.nests.arrays import elementwise, views
+from ufuse.frame_hook.nests.arrays import statements, views
 from ufuse.frame_hook.nests.known.integers import minus, plus, times
 from ufuse.frame_hook.nests.known.values import (
     ArrayKind,
@@ -80,7 +80,7 @@ def store(reader: Reader, target: Part, value: Lazy) -> None:
     )
     if not is_apart or _depends_on_strides(value) or prod(len(c) + 1 for c in cuts) > MOST_REGIONS:
         copies: dict[Leaf, Leaf] = {one: _copied(reader, one) for one in found}
-        elementwise.emit(reader, target, _replaced(value, copies))
+        statements.emit(reader, target, _replaced(value, copies))
         return
     zero = reader.out.constant(I64, 0)
     bounds = [
@@ -90,7 +90,7 @@ def store(reader: Reader, target: Part, value: Lazy) -> None:
     for region in product(*bounds):
         here: dict[Leaf, Leaf] = {one: _within(reader, one, region) for one in leaves}
         part = _part_within(reader, target, region)
-        elementwise.emit(reader, part, _replaced(value, here))
+        statements.emit(reader, part, _replaced(value, here))
 
 
 def _collect(one: Lazy, leaves: dict[Leaf, None]) -> None:
@@ -118,7 +118,7 @@ def _replaced(one: Lazy, new: Mapping[Leaf, Leaf]) -> Lazy:
 
 def _copied(reader: Reader, one: Rolled) -> Part:
     """A rolled view as a new array."""
-    fresh = views.part(reader, elementwise.allocated(reader, one.dtype, one.lengths))
+    fresh = views.part(reader, statements.allocated(reader, one.dtype, one.lengths))
     store(reader, fresh, Lazy("copy", (one.dtype, one.dtype), (one,), one.lengths))
     return fresh
 

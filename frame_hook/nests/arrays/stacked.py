@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.nests.arrays import elementwise, views
-from ufuse.frame_hook.nests.given.outside import Outside
 from ufuse.frame_hook.nests.given.temporaries import holders_in
 from ufuse.frame_hook.nests.known.integers import doubt_unlike, wrapped
 from ufuse.frame_hook.nests.known.values import (
@@ -48,11 +47,6 @@ def why_not_stacked(values: Sequence[Any]) -> str | None:
     if any(not (one.flags.c_contiguous and one.flags.aligned) for one in values):
         return "of arrays with gaps in memory, or in another order"
     return None
-
-
-def is_stacked(outside: Outside, holder: object) -> bool:
-    """Whether an array is one of what listed objects have."""
-    return isinstance(holder, ArrayKind) and holder.slot in outside.stacks
 
 
 def part(column: ArrayKind, owner: Member) -> Array:
@@ -132,17 +126,6 @@ def _bind(reader: Reader, owner: Member, column: ArrayKind, item: ArrayItem, nam
 
 def _pairs(target: Part, one: Part | Lazy) -> list[tuple[Axis, Length]]:
     return list(zip(target.axes, one.lengths, strict=False))
-
-
-def refuse_as_object(outside: Outside, holder: Holder, name: str) -> None:
-    """Refuse to give the frame, or a caller, an array that an item has.
-
-    Raises:
-        NotNativeError: it is one.
-
-    """
-    if is_stacked(outside, holder):
-        raise NotNativeError(f"{name} is bound to an array that an object in a list has")
 
 
 def refuse_shared(reader: Reader) -> None:

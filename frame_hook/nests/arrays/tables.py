@@ -6,17 +6,24 @@ A row is a list of the program's. It is named by its index alone, so that what i
 from __future__ import annotations
 
 from ufuse.frame_hook.nests.arrays import elementwise, views
+from ufuse.frame_hook.nests.known.integers import greatest, minus
 from ufuse.frame_hook.nests.known.values import (
     ArrayKind,
     Holder,
     Item,
+    Known,
+    ListPart,
     NotNativeError,
     Number,
     Numbers,
+    Objects,
     Row,
+    SliceOf,
     Table,
+    is_none,
 )
 from ufuse.frame_hook.nests.numbers import conversions, either
+from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, STORE, UNPACKED
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import ELEMENTS, I1, I64, Value
 
@@ -34,8 +41,11 @@ def row_of(reader: Reader, holder: Holder, indices: tuple[Value, ...]) -> Row | 
     return row(table, indices[0]) if isinstance(table, Table) else None
 
 
+@ELEMENT.of(Table, Row)
 def element(reader: Reader, container: Table | Row, key: Item) -> Item:
     """`container[key]`."""
+    if isinstance(container, Table) and isinstance(key, SliceOf):
+        return part(reader, container, key)
     index = views.index(reader, key)
     reader.lists.read.add(container.holder.slot)
     if isinstance(container, Table):
@@ -49,6 +59,7 @@ def _loaded(reader: Reader, container: Row, index: Value) -> Number:
     return Number(container.type, loaded)
 
 
+@STORE.of(Table, Row)
 def store(reader: Reader, container: Table | Row, key: Item, item: Item) -> None:
     """`container[key] = item`."""
     name = reader.outside.text(container.holder.slot)
@@ -71,6 +82,7 @@ def replace(reader: Reader, container: Numbers | Row, place: tuple[Value, ...], 
     reader.out.store(reader.array(container.holder), *indices, one.value)
 
 
+@LENGTH.of(Table, Row)
 def length(reader: Reader, container: Table | Row) -> Number:
     """`len(container)`."""
     reader.lists.read.add(container.holder.slot)
@@ -79,6 +91,7 @@ def length(reader: Reader, container: Table | Row) -> Number:
     return reader.length(container.holder, int(isinstance(container, Row)))
 
 
+@UNPACKED.of(Row)
 def unpacked(reader: Reader, container: Row, count: int) -> list[Item]:
     """The numbers of a row, of which there must be so many."""
     out = reader.out
@@ -93,3 +106,17 @@ def doubt_no_row(reader: Reader, item: Row) -> None:
     there = reader.length(item.holder, 0).value
     out.doubt_if(out.op("ige", I1, item.index, there))
     out.doubt_if(out.op("ilt", I1, item.index, out.op("neg", I64, there)))
+
+
+def part(reader: Reader, container: Numbers | Table | Objects, key: SliceOf) -> ListPart:
+    """`container[key]`, to be gone over: a copy, whose numbers stay what they are."""
+    out, slot = reader.out, container.holder.slot
+    if not is_none(key.step) and key.step != Known(1):
+        raise NotNativeError("a slice of a list with a step is not compiled yet")
+    if isinstance(container, Numbers):
+        reader.lists.sliced.add(slot)
+    length = reader.length(container.holder, 0).value
+    zero = out.constant(I64, 0)
+    start = zero if is_none(key.start) else views.bound(reader, key.start, length, 0, length)
+    stop = length if is_none(key.stop) else views.bound(reader, key.stop, length, 0, length)
+    return ListPart(container, start, greatest(out, minus(out, stop, start), 0))

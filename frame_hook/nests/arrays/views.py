@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from types import NoneType
 
-from ufuse.frame_hook.nests.arrays import stacked
 from ufuse.frame_hook.nests.known.integers import (
     doubt_outside,
     doubt_unlike,
@@ -236,7 +235,7 @@ def transposed(reader: Reader, item: Array | Part) -> Part:
 def bindable(reader: Reader, item: Array | Part, name: str) -> Part:
     """A view that the frame, or its caller, may get as an object."""
     view = part(reader, item)
-    stacked.refuse_as_object(reader.outside, view.holder, name)
+    reader.outside.refuse_as_object(view.holder, name)
     if len(view.axes) > MAP_AXES:
         raise NotNativeError(f"{name} is bound to a view of many axes")
     zero = reader.out.constant(I64, 0)

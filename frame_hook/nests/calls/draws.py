@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, gathers, making, views
-from ufuse.frame_hook.nests.containers import elements, tuples
+from ufuse.frame_hook.nests.arrays import gathers, making, statements, views
+from ufuse.frame_hook.nests.containers import tuples
 from ufuse.frame_hook.nests.known.code import Code
 from ufuse.frame_hook.nests.known.values import (
     FLOAT,
@@ -34,6 +34,7 @@ from ufuse.frame_hook.nests.known.values import (
 )
 from ufuse.frame_hook.nests.numbers import arithmetic
 from ufuse.frame_hook.nests.numbers.conversions import as_f64, as_i64, doubt_not_finite, number
+from ufuse.frame_hook.nests.reading.operations import ELEMENT
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import DRAWS, F64, I1, I64, Value, View
 from ufuse.graph.records import record
@@ -99,7 +100,7 @@ class _Draw:
         if isinstance(self.size, Known) and self.size.value is None:
             return Number(kind, out.op("draw", type_, *inputs, attributes=(name, self.slot)))
         lengths = making.lengths_of(self.reader, self.size)
-        fresh = elementwise.allocated(self.reader, kind.dtype, lengths)
+        fresh = statements.allocated(self.reader, kind.dtype, lengths)
         view = View(
             self.reader.array(fresh.holder), tuple((axis, 1) for axis in range(len(lengths)))
         )
@@ -195,7 +196,8 @@ def _choice(name: str, draw: _Draw, items: Item) -> Item:
             raise NotNativeError("calls of the method choice with numbers of other types")
         return _of_array(tuples.chosen_number(draw.reader, list(enumerate(numbers)), place.value))
     if isinstance(items, Array | Part | Numbers):
-        found = elements.element(draw.reader, items, place)
+        found = ELEMENT(draw.reader, items, place)
+        assert found is not None
         return _of_array(found) if isinstance(items, Numbers) else found
     return place
 

@@ -20,7 +20,7 @@ from ufuse.frame_hook.code.instructions import VERSION, Instruction
 from ufuse.frame_hook.library.numeric import COMPENSATES
 from ufuse.frame_hook.nests.arrays import elementwise, extremes, making
 from ufuse.frame_hook.nests.calls import inlining
-from ufuse.frame_hook.nests.containers import keeping, lists, made_lists, made_rows
+from ufuse.frame_hook.nests.containers import keeping, made_lists, made_rows
 from ufuse.frame_hook.nests.known.frames import LOST, RESULT, Function
 from ufuse.frame_hook.nests.known.values import (
     CALLABLE,
@@ -51,6 +51,7 @@ from ufuse.frame_hook.nests.known.values import (
     known_truth,
 )
 from ufuse.frame_hook.nests.numbers import arithmetic, complexes, conversions, either
+from ufuse.frame_hook.nests.reading import operations
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import F64, I1, I64, Value
 from ufuse.graph.records import record
@@ -367,7 +368,7 @@ def _testing(stops_at: bool) -> Consumer:
     """`any` (it stops at True) or `all`."""
 
     def take_item(reader: Reader, item: Item) -> None:
-        item = lists.truth(reader, item)
+        item = operations.truth(reader, item)
         known = known_truth(item)
         if known is not None:
             if known is stops_at:

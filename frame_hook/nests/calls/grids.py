@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests.arrays import elementwise, views
-from ufuse.frame_hook.nests.containers import elements, keeping, made_lists
+from ufuse.frame_hook.nests.arrays import elements, elementwise, views
+from ufuse.frame_hook.nests.containers import keeping, made_lists
 from ufuse.frame_hook.nests.given import attributes
 from ufuse.frame_hook.nests.given.outside import Outside
 from ufuse.frame_hook.nests.known.integers import range_length

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, making, views
+from ufuse.frame_hook.nests.arrays import elementwise, making, statements, views
 from ufuse.frame_hook.nests.calls import inlining
 from ufuse.frame_hook.nests.containers import characters, made_dicts
 from ufuse.frame_hook.nests.given import attributes
@@ -245,7 +245,7 @@ def _empty(reader: Reader, like: Item, first: Item) -> Array:
     assert isinstance(like, Array | Part)
     given = views.part(reader, like)
     reader.keep_order(given)
-    return elementwise.allocated(reader, _dtype(reader, first), given.lengths)
+    return statements.allocated(reader, _dtype(reader, first), given.lengths)
 
 
 def _converted(reader: Reader, item: Item, first: Item) -> Number:

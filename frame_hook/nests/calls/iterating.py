@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, tables
+from ufuse.frame_hook.nests.arrays import elements, elementwise, tables
 from ufuse.frame_hook.nests.calls import grids
 from ufuse.frame_hook.nests.containers import (
-    elements,
     keeping,
     made_lists,
     made_rows,
@@ -295,13 +294,13 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             return RaggedRows(item), ragged.length(reader, item).value
         case OwnLists():
             _set(reader, name, zero, one)
-            return RaggedRows(item), ragged.length(reader, item).value
+            return RaggedRows(item), own_lists.count(reader, item)
         case OwnList():
             return _begin(reader, own_lists.seen(reader, item), name)
         case RaggedRow(of, start, _):
             _set(reader, name, start, out.constant(I64, len(of.columns)))
             turn: TurnKind = RaggedItems(of) if of.has_tuples else Elements(of.holder, 0)
-            return turn, ragged.length(reader, item).value
+            return turn, ragged.row_length(reader, item).value
         case EnumerateOf():
             kind, left = _begin(reader, item.iterable, f"{name}.of")
             if out.known(item.start) != 0:
@@ -418,6 +417,7 @@ def _given(reader: Reader, kind: TurnKind, name: str) -> Item:
             return ragged.item_at(reader, of, now)
         case Viewed(view):
             part = keeping.kept(reader, f"{name}.view", view)
+            assert isinstance(part, Array | Part)
             return elements.element(reader, part, Number(INT, now))
         case Members():
             return chosen(reader, _members(reader, kind, name), now)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ufuse.frame_hook.nests.arrays import elements, views
 from ufuse.frame_hook.nests.known.code import Code
 from ufuse.frame_hook.nests.known.values import (
     BOOL,
@@ -18,9 +19,11 @@ from ufuse.frame_hook.nests.known.values import (
     Known,
     NotNativeError,
     Number,
+    SliceOf,
     Text,
 )
 from ufuse.frame_hook.nests.numbers import either
+from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, METHOD, methods_of
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import I1, I64, U32, Value
 
@@ -126,3 +129,33 @@ def number(code: Code, item: Item) -> Value | None:
 def _is_between(code: Code, value: Value, first: str, last: str) -> Value:
     least, most = (code.constant(U32, ord(one)) for one in (first, last))
     return code.op("and", I1, code.op("ige", I1, value, least), code.op("ile", I1, value, most))
+
+
+# Texts ------------------------------------------------------------------------------------------------------------
+
+
+@LENGTH.of(Text)
+def length(reader: Reader, text: Text) -> Number:
+    """`len(text)`."""
+    return reader.length(reader.outside.as_characters(text).holder, 0)
+
+
+@ELEMENT.of(Text)
+def element(reader: Reader, text: Text, key: Item) -> Item:
+    """`text[key]`."""
+    if isinstance(key, SliceOf):
+        raise NotNativeError("a part of a string is not compiled yet")
+    holder = reader.outside.as_characters(text).holder
+    return elements.loaded(reader, holder, (views.index(reader, key),))
+
+
+methods_of(frozenset((*METHODS, *CASES)), Character)
+
+
+@METHOD.of(Character)
+def _called(
+    reader: Reader, owner: Character, name: str, arguments: list[Item], keywords: dict[str, Item]
+) -> Item:
+    if arguments or keywords:
+        raise NotNativeError(f"calls of the method {name} with arguments")
+    return called_method(reader.out, owner, name)

@@ -30,6 +30,7 @@ from ufuse.frame_hook.nests.known.values import (
     Known,
     Lazy,
     Member,
+    Method,
     NotNativeError,
     Number,
     Part,
@@ -39,15 +40,25 @@ from ufuse.frame_hook.nests.known.values import (
     item_kind,
 )
 from ufuse.frame_hook.nests.numbers import arithmetic, conversions, either
+from ufuse.frame_hook.nests.reading.operations import (
+    ATTRIBUTE,
+    CONTAINS,
+    ELEMENT,
+    LENGTH,
+    STORE,
+    method_of,
+)
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.trace.followed import is_key
 from ufuse.frame_hook.trace.symbols import Symbol, Unread
 from ufuse.graph.nest import I1, I64
 
 METHODS = ("get", "items", "keys", "values")
+NOT_KEYED = "it changes a dict that is not known to have ints, or pairs of them, as keys of numbers of one type"
 MOST_ENTRIES = 64  # of a dict that is gone over
 
 
+@ATTRIBUTE.of(Thing, Member)
 def attribute(reader: Reader, owner: Thing | Member, name: str) -> Item:
     """`owner.name`."""
     if isinstance(owner, Member):
@@ -63,8 +74,10 @@ def attribute(reader: Reader, owner: Thing | Member, name: str) -> Item:
     return keeping.kept(reader, text, kind)
 
 
+@ELEMENT.of(Entries)
 def entry(reader: Reader, container: Entries, key: Item) -> Item:
     """`container[key]`."""
+    key = characters.known(reader, key)
     if not isinstance(key, Known):
         return _chosen(reader, container, key)
     found = _found(container, key)
@@ -95,15 +108,18 @@ def _chosen(reader: Reader, container: Entries, key: Item) -> Item:
     return tuples.chosen(reader, tuple(taken(reader, one) for one in found.values()), place)
 
 
-def contains(container: Entries, key: Item) -> bool:
+@CONTAINS.of(Entries)
+def contains(_: Reader, container: Entries, key: Item) -> Known:
     """`key in container`."""
     if not isinstance(key, Known):
         keyed.ask_for(container)
-    return _found(container, key) is not None
+    return Known(_found(container, key) is not None)
 
 
+@method_of(Entries)
 def called_method(reader: Reader, container: Entries, name: str, arguments: list[Item]) -> Item:
     """The result of a method of a dict."""
+    arguments = [characters.known(reader, one) for one in arguments]
     entries = container.found
     if name not in METHODS or (arguments and not isinstance(arguments[0], Known)):
         keyed.ask_for(container)
@@ -122,6 +138,32 @@ def called_method(reader: Reader, container: Entries, name: str, arguments: list
         return EntriesView(Items(tuple(values)))
     pairs = (Items(pair) for pair in zip(keys, values, strict=True))
     return EntriesView(Items(tuple(pairs)))
+
+
+@ATTRIBUTE.of(Entries)
+def _method(_: Reader, owner: Entries, name: str) -> Method:
+    return Method(owner, name)
+
+
+@LENGTH.of(Entries)
+def length(_: Reader, container: Entries) -> Known:
+    """`len(container)`."""
+    return Known(len(container.found))
+
+
+@STORE.of(Entries, Thing)
+def refuse_entry(_: Reader, container: Entries | Thing, __: Item, ___: Item) -> None:
+    """Refuse to change a dict of known entries; one of computed keys is read anew.
+
+    Raises:
+        NotNativeError: it is no dict of computed keys.
+        KeyedError: it may be one.
+
+    """
+    if isinstance(container, Entries):
+        keyed.ask_for(container)
+    is_dict = isinstance(container.value, dict)
+    raise NotNativeError(NOT_KEYED if is_dict else "it stores into what is no array")
 
 
 def members(item: Item) -> Item:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ufuse.frame_hook.nests.arrays import elementwise, tables, views
-from ufuse.frame_hook.nests.containers import elements, identity, object_lists
+from ufuse.frame_hook.nests.arrays import elements, elementwise, tables, views
+from ufuse.frame_hook.nests.containers import identity, object_lists
 from ufuse.frame_hook.nests.known.values import (
     TYPES,
     Array,

@@ -7,57 +7,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ufuse.frame_hook.nests.arrays import composed, elementwise, tables, views
+from ufuse.frame_hook.nests.arrays import composed, elements, elementwise, tables, views
 from ufuse.frame_hook.nests.containers import (
-    made_deques,
-    made_dicts,
     made_rows,
-    object_lists,
-    own_lists,
-    ragged,
 )
-from ufuse.frame_hook.nests.given.growing import MOST_COLUMNS, Growth, column
+from ufuse.frame_hook.nests.given import growing
+from ufuse.frame_hook.nests.given.growing import MOST_COLUMNS, Growth
 from ufuse.frame_hook.nests.given.temporaries import OTHER_ORDER
 from ufuse.frame_hook.nests.known import ragged_shapes
-from ufuse.frame_hook.nests.known.integers import greatest, minus
 from ufuse.frame_hook.nests.known.values import (
-    BOOL,
     INT,
     Array,
     ArrayItem,
-    Character,
-    Entries,
     Item,
     Items,
     Known,
     Lazy,
     Listed,
-    ListPart,
-    MadeDeque,
-    MadeDict,
     MadeList,
     MadeRows,
-    NewDict,
+    Method,
     NotNativeError,
     Number,
     Numbers,
-    Objects,
     OtherList,
-    OwnGroups,
-    OwnList,
     OwnLists,
     Part,
-    Row,
     SliceOf,
-    Table,
     TemporaryKind,
-    Text,
-    is_none,
     kind_of,
 )
 from ufuse.frame_hook.nests.numbers import conversions, either
+from ufuse.frame_hook.nests.reading.operations import (
+    ATTRIBUTE,
+    ELEMENT,
+    LENGTH,
+    STORE,
+    method_of,
+    methods_of,
+)
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64
 
 # What takes plain Python about as long as making an object takes.
 WORK = frozenset(
@@ -85,12 +74,22 @@ def refuse_slight(reader: Reader) -> None:
         raise NotNativeError("its turns take too little time")
 
 
+@ATTRIBUTE.of(Numbers, OtherList)
+def _attribute(reader: Reader, owner: Numbers | OtherList, name: str) -> Method:
+    if name != "append":
+        raise NotNativeError(f"the attribute {name} is not compiled yet")
+    if type(reader.outside.sequences[owner.holder.slot]) is not list:
+        raise NotNativeError("the method append of what is no list is not compiled yet")
+    return Method(owner, name)
+
+
+methods_of(frozenset(("append", "pop", "insert")), MadeList, MadeRows)
+methods_of(frozenset(("append", "pop", "insert", "popleft")), Listed)
+
+
+@method_of(Numbers, OtherList, Listed, MadeList, MadeRows, OwnLists)
 def called_method(reader: Reader, owner: Item, name: str, arguments: Sequence[Item]) -> Item:
     """The result of a method of a list."""
-    if isinstance(owner, MadeDeque):
-        return made_deques.called_method(reader, owner, name, arguments)
-    if isinstance(owner, OwnList):
-        return own_lists.called_method(reader, owner, name, arguments)
     if name == "popleft":  # of an empty deque
         reader.go_to_doubt()
         return Known(None)
@@ -127,7 +126,7 @@ def append(reader: Reader, owner: Item, item: Item) -> None:
         reader.outside.settle(slot, parts[0].type)
     elementwise.settle(reader)
     for i, part in enumerate(parts):
-        reader.out.append(reader.number(column(slot, i)), part.value)
+        reader.out.append(reader.number(growing.column(slot, i)), part.value)
 
 
 def _append_array(reader: Reader, slot: int, item: ArrayItem) -> None:
@@ -142,17 +141,32 @@ def _append_array(reader: Reader, slot: int, item: ArrayItem) -> None:
     )
     if reader.lists.grown.setdefault(slot, growth) != growth:
         raise NotNativeError("a list gets items of several types")
-    elements, lengths = (reader.number(column(slot, i)) for i in range(2))
+    column, lengths = (reader.number(growing.column(slot, i)) for i in range(2))
     elementwise.settle(reader)
     flat = composed.flattened(reader, lazy)
     for length in lazy.lengths:
         reader.out.append(lengths, length.value)
-    made_rows.each_element(
+    elements.each_element(
         reader,
         views.part(reader, elementwise.computed(reader, flat)),
         f".list{slot}.place",
-        lambda one: reader.out.append(elements, one.value),
+        lambda one: reader.out.append(column, one.value),
     )
+
+
+@ELEMENT.of(Numbers, OtherList)
+def element(reader: Reader, container: Numbers | OtherList, key: Item) -> Item:
+    """`container[key]`."""
+    if isinstance(container, Numbers) and isinstance(key, SliceOf):
+        return tables.part(reader, container, key)
+    container = settled(reader, container)
+    return elements.loaded(reader, container.holder, (views.index(reader, key),))
+
+
+@LENGTH.of(Numbers, OtherList)
+def length(reader: Reader, container: Numbers | OtherList) -> Number:
+    """`len(container)`."""
+    return reader.length(container.holder, 0)
 
 
 def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:
@@ -173,58 +187,10 @@ def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:
     return found
 
 
+@STORE.of(Numbers)
 def store(reader: Reader, container: Numbers, key: Item, item: Item) -> None:
     """`container[key] = item`."""
     slot = container.holder.slot
     if type(reader.outside.sequences[slot]) is not list:
         raise NotNativeError("it stores into what is no array")
     tables.replace(reader, container, (views.index(reader, key),), item)
-
-
-def part(reader: Reader, container: Numbers | Table | Objects, key: SliceOf) -> ListPart:
-    """`container[key]`, to be gone over: a copy, whose numbers stay what they are."""
-    out, slot = reader.out, container.holder.slot
-    if not is_none(key.step) and key.step != Known(1):
-        raise NotNativeError("a slice of a list with a step is not compiled yet")
-    if isinstance(container, Numbers):
-        reader.lists.sliced.add(slot)
-    length = reader.length(container.holder, 0).value
-    zero = out.constant(I64, 0)
-    start = zero if is_none(key.start) else views.bound(reader, key.start, length, 0, length)
-    stop = length if is_none(key.stop) else views.bound(reader, key.stop, length, 0, length)
-    return ListPart(container, start, greatest(out, minus(out, stop, start), 0))
-
-
-def truth(reader: Reader, item: Item) -> Item:
-    """A list, a text or a dict as a condition; what is none of these as it is."""
-    if isinstance(item, Entries):
-        return Known(bool(item.found))
-    if isinstance(item, Character):
-        return Known(True)
-    if isinstance(item, Listed):
-        return Known(bool(item.items))
-    if isinstance(item, OwnGroups):
-        item = item.of
-    if isinstance(item, NewDict | MadeDict):
-        count = made_dicts.length(reader, item)
-        if isinstance(count, Known):
-            return count
-        assert isinstance(count, Number)
-        length = count.value
-    elif isinstance(item, Text):
-        length = reader.length(reader.outside.as_characters(item).holder, 0).value
-    elif isinstance(item, MadeDeque):
-        length = made_deques.length(reader, item).value
-    elif isinstance(item, MadeRows):
-        length = made_rows.length(reader, item).value
-    elif isinstance(item, Table | Row):
-        length = tables.length(reader, item).value
-    elif isinstance(item, ragged.SOME):
-        length = ragged.length(reader, item).value
-    elif isinstance(item, Objects):
-        length = object_lists.length(reader, item).value
-    elif isinstance(item, Numbers | OtherList | MadeList):
-        length = reader.length(item.holder, 0).value
-    else:
-        return item
-    return Number(BOOL, reader.out.op("igt", I1, length, reader.out.constant(I64, 0)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ufuse.frame_hook.nests.arrays import elementwise, views
-from ufuse.frame_hook.nests.containers import elements, made_lists, made_rows
+from ufuse.frame_hook.nests.arrays import elements, elementwise, views
+from ufuse.frame_hook.nests.containers import made_lists, made_rows
 from ufuse.frame_hook.nests.known.integers import doubt_outside, minus, plus, wrapped
 from ufuse.frame_hook.nests.known.tries import GrowError
 from ufuse.frame_hook.nests.known.values import (
@@ -20,10 +20,11 @@ from ufuse.frame_hook.nests.known.values import (
     Number,
     OwnLists,
 )
+from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, method_of, methods_of
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import I1, I64, Value
 
-METHODS = frozenset(("append", "pop", "popleft"))
+methods_of(frozenset(("append", "pop", "popleft")), MadeDeque)
 
 
 def begin(reader: Reader, arguments: Sequence[Item]) -> Listed | MadeDeque:
@@ -59,6 +60,7 @@ def _end(reader: Reader, made: MadeDeque) -> Value:
     return made_rows.length(reader, of).value
 
 
+@LENGTH.of(MadeDeque)
 def length(reader: Reader, made: MadeDeque) -> Number:
     """`len(made)`."""
     return Number(INT, minus(reader.out, _end(reader, made), reader.out.get(_first(made), I64)))
@@ -70,6 +72,7 @@ def _at(reader: Reader, made: MadeDeque, place: Value) -> Item:
     return made_rows.row(reader, made.of, place)
 
 
+@ELEMENT.of(MadeDeque)
 def element(reader: Reader, made: MadeDeque, key: Item) -> Item:
     """`made[key]`."""
     out, count = reader.out, length(reader, made).value
@@ -78,6 +81,7 @@ def element(reader: Reader, made: MadeDeque, key: Item) -> Item:
     return _at(reader, made, plus(out, out.get(_first(made), I64), place))
 
 
+@method_of(MadeDeque)
 def called_method(reader: Reader, made: MadeDeque, name: str, arguments: Sequence[Item]) -> Item:
     """The result of a method."""
     if len(arguments) != (name == "append"):

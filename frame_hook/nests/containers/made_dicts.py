@@ -7,17 +7,19 @@ an element that is none, so that the place of a key that is not there, and one m
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.code.instructions import Instruction
 from ufuse.frame_hook.nests.arrays import elementwise
-from ufuse.frame_hook.nests.containers import characters, identity, made_lists, own_groups, removals
-from ufuse.frame_hook.nests.given.keyed import FACTORIES, SEVERAL_TYPES
+from ufuse.frame_hook.nests.containers import (
+    characters,
+    dict_places,
+    identity,
+    made_lists,
+)
+from ufuse.frame_hook.nests.given.keyed import SEVERAL_TYPES
 from ufuse.frame_hook.nests.given.temporaries import holders_in, parts_in
 from ufuse.frame_hook.nests.known.tries import GrowError
 from ufuse.frame_hook.nests.known.values import (
@@ -27,32 +29,35 @@ from ufuse.frame_hook.nests.known.values import (
     Axis,
     DictView,
     EntryOf,
-    GivenRows,
     Item,
     Items,
     Known,
     Length,
     Listed,
+    ListsOf,
     MadeDict,
     MadeList,
     NewDict,
     NotNativeError,
     Number,
     NumberKind,
-    OwnGroups,
     Part,
     Turning,
     ZipOf,
 )
 from ufuse.frame_hook.nests.numbers import conversions, either
+from ufuse.frame_hook.nests.reading.operations import (
+    CONTAINS,
+    ELEMENT,
+    LENGTH,
+    STORE,
+    VIEW,
+    gone_over,
+)
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import ELEMENTS, I1, I32, I64, INDEX, Value
 
 SOME = NewDict, MadeDict
-METHODS = frozenset(("get", "setdefault", "keys", "values", "items"))
-OF_SETS = frozenset(("add",))
-VIEWS = frozenset(("keys", "values", "items"))
-MAKERS = (dict, set, defaultdict, Counter)
 LOADS = frozenset(("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"))
 TWO_LOADS = frozenset(("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"))
 # What an augmented assignment computes with; none of these changes anything.
@@ -86,79 +91,34 @@ def begin(
         values = reader.temporary(entry.value.dtype, ((False, 0),), entry.value)
         type_ = ELEMENTS[entry.value.dtype]
         reader.out.alloc(reader.array(values), one)
-        nothing = reader.out.constant(type_, zero_of(entry.value))
+        nothing = reader.out.constant(type_, dict_places.zero_of(entry.value))
         reader.out.store(reader.array(values), zero, nothing)
     places = None
-    removes = removals.is_known(reader, site)
+    removes = dict_places.is_known(reader, site)
     if entry.origin is not None or removes:
         places = reader.temporary(np.dtype(np.int64), ((False, 0),))
         reader.out.alloc(reader.array(places), one)
         reader.out.store(reader.array(places), zero, zero)
     found = MadeDict(keys, index, values, places, entry, site, factory, counts, removes)
     if removes:
-        removals.begin(reader, found)
+        dict_places.begin(reader, found)
     return found
 
 
-def zero_of(kind: NumberKind) -> bool | int | float:
-    """What a key leads to that has got nothing."""
-    return False if kind.kind == "bool" else 0.0 if kind.is_real else 0
+def site_of_lists(site: str) -> str:
+    """The name of the lists of a dict that leads to some, see `own_groups.py`."""
+    return f"{site}.lists"
 
 
-def made(
-    reader: Reader, function: Any, arguments: Sequence[Item]
-) -> NewDict | MadeDict | OwnGroups:
-    """What a call of one of MAKERS gives.
+def ask_for_lists(owner: NewDict | MadeDict) -> None:
+    """Have a dict lead to lists.
 
     Raises:
-        NotNativeError: it has entries, or makes others.
+        GrowError: always, but of one that is given.
 
     """
-    if function is defaultdict and len(arguments) == 1:
-        (given,) = arguments
-        factory = (
-            FACTORIES.get(given.value)
-            if isinstance(given, Known) and isinstance(given.value, type)
-            else None
-        )
-        if factory is not None:
-            return begin(reader, factory=factory)
-    if function in (dict, defaultdict):
-        makes = function is defaultdict and list(arguments) == [Known(list)]
-        groups = own_groups.begin(reader, makes=makes) if makes or not arguments else None
-        if groups is not None and (makes or function is dict):
-            return groups
-    if function is dict and len(arguments) == 1 and reader.gives_back():
-        (given,) = arguments
-        if (
-            isinstance(given, MadeDict)
-            and given.values is not None
-            and not reader.outside.keyed.known(given)
-        ):
-            return replace(
-                given, factory=None, counts=False
-            )  # a copy, behind which nobody has the other one
-    if arguments or function is defaultdict:
-        raise NotNativeError(f"such a {function.__name__} is not compiled yet")
-    if function is Counter:
-        reader.outside.counts()
-        return begin(reader, factory=INT, counts=True)
-    return begin(reader, is_set=function is set)
-
-
-def with_entries(
-    reader: Reader, pairs: Sequence[tuple[Item, Item]]
-) -> NewDict | MadeDict | OwnGroups:
-    """`{key: value, ...}`."""
-    groups = own_groups.begin(reader, makes=False)
-    if groups is not None:
-        if pairs:
-            raise NotNativeError("a dict of lists that is not empty from the start")
-        return groups
-    found = begin(reader)
-    for key, value in pairs:
-        store(reader, found, key, value)
-    return found
+    if owner.site and isinstance(owner, NewDict) and owner.factory is None and not owner.is_set:
+        raise GrowError(site_of_lists(owner.site), ListsOf((INT,), is_guess=True))
 
 
 # What is found ----------------------------------------------------------------------------------------------------
@@ -216,22 +176,14 @@ def place_of(reader: Reader, owner: MadeDict, key: Item) -> Value:
     _check_key(reader, owner, key)
     numbers = reader.array(owner.keys), reader.array(owner.index)
     place = reader.out.op("find", I64, _key(reader, key), attributes=numbers)
-    return removals.place_of(reader, owner, place) if owner.removes else place
-
-
-def value_at(reader: Reader, owner: MadeDict, place: Value) -> Number:
-    """What the key at a place leads to."""
-    if owner.values is None or owner.entry.value is None:
-        raise NotNativeError("it takes an item of a set")
-    behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
-    type_, number = ELEMENTS[owner.entry.value.dtype], reader.array(owner.values)
-    return Number(owner.entry.value, reader.out.op("load", type_, behind, attributes=(number,)))
+    return dict_places.place_of(reader, owner, place) if owner.removes else place
 
 
 def _is_missing(reader: Reader, place: Value) -> Value:
     return reader.out.op("ilt", I1, place, reader.out.constant(I64, 0))
 
 
+@CONTAINS.of(NewDict, MadeDict)
 def contains(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item:
     """`key in owner`."""
     if isinstance(owner, NewDict):
@@ -241,13 +193,15 @@ def contains(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item:
     return Number(BOOL, reader.out.op("ige", I1, place, reader.out.constant(I64, 0)))
 
 
+@LENGTH.of(NewDict, MadeDict)
 def length(reader: Reader, owner: NewDict | MadeDict) -> Item:
     """`len(owner)`."""
     if isinstance(owner, MadeDict) and owner.removes:
-        return removals.length(reader, owner)
+        return dict_places.length(reader, owner)
     return Known(0) if isinstance(owner, NewDict) else reader.length(owner.keys, 0)
 
 
+@ELEMENT.of(NewDict, MadeDict)
 def element(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item | None:
     """`owner[key]`, a doubt without such a key; None: it was pushed, and the block has ended."""
     if owner.factory is None:
@@ -257,12 +211,12 @@ def element(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Item | None
             return Known(None)
         place = place_of(reader, owner, key)
         reader.out.doubt_if(_is_missing(reader, place))
-        return value_at(reader, owner, place)
+        return dict_places.value_at(reader, owner, place)
     if owner.counts or _is_stored_at_once(reader, owner):
-        return get(reader, owner, key, Known(zero_of(owner.factory)))
+        return get(reader, owner, key, Known(dict_places.zero_of(owner.factory)))
     if isinstance(owner, NewDict) or owner.entry.value != owner.factory:
         raise GrowError(owner.site, entry_of(reader, key, owner.factory))
-    return value_at(reader, owner, entered(reader, owner, key))
+    return dict_places.value_at(reader, owner, entered(reader, owner, key))
 
 
 def get(reader: Reader, owner: NewDict | MadeDict, key: Item, default: Item) -> Item | None:
@@ -271,7 +225,7 @@ def get(reader: Reader, owner: NewDict | MadeDict, key: Item, default: Item) -> 
         _key(reader, key)
         return identity.shared(default)
     place = place_of(reader, owner, key)
-    missing, found = _is_missing(reader, place), value_at(reader, owner, place)
+    missing, found = _is_missing(reader, place), dict_places.value_at(reader, owner, place)
     if isinstance(default, Number) or (
         isinstance(default, Known) and type(default.value) in (int, float, bool)
     ):
@@ -341,7 +295,7 @@ def entered(reader: Reader, owner: MadeDict, key: Item) -> Value:
     place = reader.out.enter(*numbers, columns, one)
     is_new = reader.out.op("ieq", I1, place, before)
     if owner.removes:
-        removals.enter(reader, owner, place)
+        dict_places.enter(reader, owner, place)
     elif owner.places is not None:
         behind = reader.out.op("add", I64, place, reader.out.constant(I64, 1))
         known = reader.out.op("load", I64, behind, attributes=(reader.array(owner.places),))
@@ -391,7 +345,7 @@ def _put(reader: Reader, owner: MadeDict, place: Value, one: Number, item: Item)
 def _number(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> Number:
     """A number for a key, as it is put into a dict."""
     if isinstance(item, Listed):
-        own_groups.ask_for(owner)
+        ask_for_lists(owner)
     one = made_lists.number_of(reader, item)
     entry = entry_of(reader, key, one.type)
     if isinstance(owner, NewDict) or replace(owner.entry, origin=None) != entry:
@@ -399,6 +353,7 @@ def _number(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) ->
     return one
 
 
+@STORE.of(NewDict, MadeDict)
 def store(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> None:
     """`owner[key] = item`."""
     if is_set(owner):
@@ -413,13 +368,13 @@ def is_set(owner: NewDict | MadeDict) -> bool:
     return owner.is_set if isinstance(owner, NewDict) else owner.values is None
 
 
-def _set_default(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> Number:
+def set_default(reader: Reader, owner: NewDict | MadeDict, key: Item, item: Item) -> Number:
     """`owner.setdefault(key, item)`."""
     one = _number(reader, owner, key, item)
     assert isinstance(owner, MadeDict)
     is_new = _is_missing(reader, place_of(reader, owner, key))
     place = entered(reader, owner, key)
-    found = value_at(reader, owner, place)
+    found = dict_places.value_at(reader, owner, place)
     chosen = reader.out.op("select", one.value.type, is_new, one.value, found.value)
     _put(reader, owner, place, replace(one, value=chosen), item)
     return Number(one.type, chosen)
@@ -435,36 +390,13 @@ def add(reader: Reader, owner: NewDict | MadeDict, key: Item) -> Known:
     return Known(None)
 
 
-def has_method(owner: NewDict | MadeDict, name: str) -> bool:
-    """Whether a method is followed."""
-    others = removals.OF_SETS if is_set(owner) else removals.OF_DICTS
-    return name in others or name in (OF_SETS if is_set(owner) else METHODS)
-
-
-def called_method(
-    reader: Reader, owner: NewDict | MadeDict, name: str, arguments: list[Item]
-) -> Item | None:
-    """The result of a method; None: it was pushed, and the block has ended."""
-    if name == "get" and 1 <= len(arguments) <= 2:
-        return get(reader, owner, arguments[0], [*arguments, Known(None)][1])
-    if name == "setdefault" and len(arguments) == 2:
-        return _set_default(reader, owner, *arguments)
-    if name == "add" and len(arguments) == 1:
-        return add(reader, owner, arguments[0])
-    if name in VIEWS and not arguments:
-        return DictView(owner, name)
-    if name in removals.OF_SETS | removals.OF_DICTS:
-        return removals.called_method(reader, owner, name, arguments)
-    raise NotNativeError(f"the method {name} of a dict or set is not compiled so")
-
-
 # Gone over --------------------------------------------------------------------------------------------------------
 
 
 def _values(reader: Reader, owner: MadeDict) -> Part:
     """What the keys lead to, in their order."""
     assert owner.values is not None
-    removals.refuse(owner)
+    dict_places.refuse(owner)
     count = Length(reader.length(owner.keys, 0).value)
     return Part(
         owner.values, reader.dtype(owner.values), (reader.out.constant(I64, 1),), (Axis(count, 0),)
@@ -482,29 +414,26 @@ def refuse_keys(owner: MadeDict) -> None:
         raise NotNativeError("it goes over a dict whose keys are tuples or characters")
 
 
-def gone_over(reader: Reader, item: Item) -> Item:
-    """What a loop over a dict goes over, as it changes; anything else as it is.
+@VIEW.of(NewDict, MadeDict)
+def gone_over_by(reader: Reader, owner: NewDict | MadeDict, what: str) -> Item:
+    """What a loop over a view of a dict goes over, as it changes.
 
     Raises:
         NotNativeError: it is a set, whose order depends on all that was done with it.
 
     """
-    if isinstance(item, SOME):
-        item = DictView(item, "keys")
-    if not isinstance(item, DictView) or isinstance(item.of, GivenRows | OwnGroups):
-        return item
-    if is_set(item.of):
+    if is_set(owner):
         raise NotNativeError("it goes over a set")
-    if isinstance(item.of, NewDict):
+    if isinstance(owner, NewDict):
         return Items(())
-    if item.what != "values":
-        refuse_keys(item.of)
-    removals.refuse(item.of)
-    keys = MadeList(item.of.keys, item.of.entry.key)
-    if item.what == "keys":
+    if what != "values":
+        refuse_keys(owner)
+    dict_places.refuse(owner)
+    keys = MadeList(owner.keys, owner.entry.key)
+    if what == "keys":
         return keys
-    values = _values(reader, item.of)
-    return values if item.what == "values" else ZipOf((keys, values))
+    values = _values(reader, owner)
+    return values if what == "values" else ZipOf((keys, values))
 
 
 def listed(reader: Reader, item: Item) -> Item:
@@ -535,7 +464,7 @@ def described(item: MadeDict) -> str:
         NotNativeError: it has tuples as keys.
 
     """
-    removals.refuse(item)
+    dict_places.refuse(item)
     if item.entry.is_pair or item.entry.is_text:
         raise NotNativeError("it returns a dict or set whose keys are tuples or characters")
     return f"{_container(item)} of {item.entry}"

@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import array_calls, elementwise, making, reductions, views
+from ufuse.frame_hook.nests.arrays import (
+    array_calls,
+    elements,
+    elementwise,
+    making,
+    reductions,
+    statements,
+    views,
+)
 from ufuse.frame_hook.nests.containers import identity
 from ufuse.frame_hook.nests.given.temporaries import parts_in
 from ufuse.frame_hook.nests.known.frames import Version
@@ -39,9 +47,12 @@ from ufuse.frame_hook.nests.known.values import (
     Turning,
 )
 from ufuse.frame_hook.nests.numbers import conversions, either
-from ufuse.frame_hook.nests.reading.operations import AS_ARRAY, AS_ROW
+from ufuse.frame_hook.nests.reading.operations import AS_ARRAY, AS_ROW, ELEMENT, LENGTH, STORE
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import ELEMENTS, I1, I64, Value
+
+HELD = "a list or array that is in a list that the loop makes has another name"
+NOT_READ = "an item of a list of lists that is made in the loop is not compiled yet"
 
 
 def new(reader: Reader, kinds: frozenset[NumberKind], site: str) -> MadeList:
@@ -60,6 +71,13 @@ def _memory(reader: Reader, kind: NumberKind, count: Value) -> TemporaryKind:
     holder = reader.temporary(kind.dtype, ((False, 0),), kind)
     reader.out.alloc(reader.array(holder), count)
     return holder
+
+
+@ELEMENT.of(MadeList)
+def element(reader: Reader, container: MadeList, key: Item) -> Item:
+    """`container[key]`."""
+    container = settled(container)
+    return elements.loaded(reader, container.holder, (views.index(reader, key),))
 
 
 def settled(item: MadeList) -> MadeList:
@@ -169,11 +187,13 @@ def stacks(reader: Reader) -> tuple[Any, ...]:
     return (reader.stack, *(one.stack for one in versions if one is not None))
 
 
+@LENGTH.of(MadeList)
 def length(reader: Reader, item: MadeList) -> Number:
     """`len(item)`."""
     return reader.length(item.holder, 0)
 
 
+@STORE.of(MadeList)
 def store(reader: Reader, container: MadeList, key: Item, item: Item) -> None:
     """`container[key] = item`."""
     one = number_of(reader, item)
@@ -242,7 +262,7 @@ def as_array(reader: Reader, item: MadeList, kind: np.dtype | None) -> Array:
         if item.type.dtype != np.dtype(float):
             is_empty = reader.out.op("ieq", I1, count, reader.out.constant(I64, 0))
             reader.out.doubt_if(is_empty)
-    fresh = elementwise.allocated(reader, wanted, [Length(count)])
+    fresh = statements.allocated(reader, wanted, [Length(count)])
     elementwise.assign(reader, views.part(reader, fresh), views.part(reader, Array(item.holder)))
     return fresh
 

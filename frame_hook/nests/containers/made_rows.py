@@ -7,13 +7,20 @@ so that its numbers can be copied at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, making, reductions, views
-from ufuse.frame_hook.nests.containers import elements, made_lists, own_lists
+from ufuse.frame_hook.nests.arrays import (
+    elements,
+    elementwise,
+    making,
+    reductions,
+    statements,
+    views,
+)
+from ufuse.frame_hook.nests.containers import made_lists, own_lists
 from ufuse.frame_hook.nests.given.temporaries import parts_in
 from ufuse.frame_hook.nests.known.integers import doubt_outside, minus, wrapped
 from ufuse.frame_hook.nests.known.tries import SEVERAL_TYPES, GrowError
@@ -41,13 +48,11 @@ from ufuse.frame_hook.nests.known.values import (
     TemporaryKind,
 )
 from ufuse.frame_hook.nests.numbers import conversions, either
-from ufuse.frame_hook.nests.reading.operations import AS_ARRAY
+from ufuse.frame_hook.nests.reading.operations import AS_ARRAY, ELEMENT, LENGTH, STORE
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import I1, I64, Value
 
-HELD = "a list or array that is in a list that the loop makes has another name"
 MOST_IN_ROW = 16  # numbers of a tuple
-NOT_READ = "an item of a list of lists that is made in the loop is not compiled yet"
 
 
 def begin(reader: Reader, items: Sequence[Item]) -> Listed | MadeList | MadeRows | OwnLists:
@@ -262,7 +267,7 @@ def _freeze(reader: Reader, row: MadeList) -> None:
             frame.slots[slot] = replace(row, is_row=True)
     others = parts_in((*frame.slots.values(), *frame.stack, frame.caller), (MadeList,))
     if any(one.holder == row.holder and not one.is_row for one in others):
-        raise NotNativeError(HELD)
+        raise NotNativeError(made_lists.HELD)
 
 
 def _count_row(reader: Reader, owner: MadeRows, width: Value) -> None:
@@ -289,33 +294,13 @@ def _append_all(reader: Reader, owner: MadeRows, given: Part) -> None:
     flat = owner.flat
     _count_row(reader, owner, given.lengths[0].value)
     place = f".list{flat.holder.number}.place"
-    each_element(reader, given, place, lambda one: made_lists.put(reader, flat, one))
-
-
-def each_element(reader: Reader, given: Part, place: str, put: Callable[[Number], None]) -> None:
-    """Do something with each element of a vector: a loop of the nest's own, by a variable with the place."""
-    out, view = reader.out, views.keep(reader, given)
-    out.set(place, out.constant(I64, 0))
-    header, body, behind = (reader.new_label() for _ in range(3))
-    version = reader.version(reader.at.position)
-    out.end("jump", header)
-    out.begin(header)
-    length = views.kept(reader, view).lengths[0].value
-    out.end("branch", body, behind, condition=out.op("ilt", I1, out.get(place, I64), length))
-    out.begin(body)
-    now = out.get(place, I64)
-    one = elements.element(reader, views.kept(reader, view), Number(INT, now))
-    assert isinstance(one, Number)
-    put(one)
-    out.set(place, out.op("add", I64, now, out.constant(I64, 1)))
-    out.end("jump", header)
-    out.begin(behind)
-    reader.take_stack(version)
+    elements.each_element(reader, given, place, lambda one: made_lists.put(reader, flat, one))
 
 
 # What is done with them -------------------------------------------------------------------------------------------
 
 
+@LENGTH.of(MadeRows)
 def length(reader: Reader, made: MadeRows) -> Number:
     """`len(made)`."""
     out = reader.out
@@ -337,7 +322,7 @@ def row(reader: Reader, made: MadeRows, place: Value) -> Items:
     if not made.has_tuples and made.width is None and not made.flat.mixed:
         raise GrowError(made.flat.site, ListsOf((made.flat.type,)))
     if not made.has_tuples or made.width is None:
-        raise NotNativeError(NOT_READ)
+        raise NotNativeError(made_lists.NOT_READ)
     return _numbers_from(reader, made, first_of(reader, made, place))
 
 
@@ -373,6 +358,7 @@ def _numbers_from(reader: Reader, made: MadeRows, first: Value) -> Items:
     return Items(tuple(found), site=flat.site if made.has_lists else "")
 
 
+@STORE.of(MadeRows)
 def store(reader: Reader, made: MadeRows, key: Item, item: Item) -> None:
     """`made[key] = item`, a tuple as the others are."""
     row = _row(reader, item) if isinstance(item, Items) else None
@@ -399,7 +385,7 @@ def pop(reader: Reader, owner: Item) -> Item:
         case MadeRows(width=int(), has_tuples=True):
             flat, width = settled(owner), _stride(owner)
         case _:
-            raise NotNativeError(NOT_READ)
+            raise NotNativeError(made_lists.NOT_READ)
     made_lists.refuse_change(reader, flat)
     elementwise.settle(reader)
     left = minus(out, made_lists.length(reader, flat).value, out.constant(I64, width))
@@ -413,6 +399,7 @@ def pop(reader: Reader, owner: Item) -> Item:
     return found
 
 
+@ELEMENT.of(MadeRows)
 def element(reader: Reader, made: MadeRows, key: Item) -> Items:
     """`made[key]`."""
     return row(reader, made, _place_of(reader, made, key))
@@ -447,7 +434,7 @@ def as_array(reader: Reader, made: MadeRows, kind: np.dtype | None) -> Array:
         rows = Axis(Length(count), 0, _stride(made))
     if kind is None:
         made_lists.doubt_whole(reader, flat)
-    fresh = elementwise.allocated(reader, wanted, [rows.length, each])
+    fresh = statements.allocated(reader, wanted, [rows.length, each])
     numbers = Part(flat.holder, flat.type.dtype, (zero,), (rows, Axis(each, 0)))
     elementwise.assign(reader, views.part(reader, fresh), numbers)
     return fresh

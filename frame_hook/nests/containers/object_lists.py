@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.nests.arrays import elementwise, stacked, tables, views
+from ufuse.frame_hook.nests.arrays import elements, elementwise, stacked, tables, views
+from ufuse.frame_hook.nests.containers import characters
 from ufuse.frame_hook.nests.given import attributes
 from ufuse.frame_hook.nests.given.listed_objects import ObjectList, is_object, is_of_objects
 from ufuse.frame_hook.nests.given.outside import Outside
@@ -33,12 +34,14 @@ from ufuse.frame_hook.nests.known.values import (
     Number,
     Objects,
     Row,
+    SliceOf,
     Thing,
     common_item_kind,
     is_none,
     kind_of,
 )
 from ufuse.frame_hook.nests.numbers import conversions, either
+from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, UNPACKED
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.objects.classes import (
     ABSENT,
@@ -90,7 +93,7 @@ def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
     if not is_plain or (not has_slot and is_data_descriptor(outside.trace, found, member)):
         raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
     column = _column(outside, known, name, found)
-    if stacked.is_stacked(outside, column):
+    if outside.is_stacked(column):
         _use(reader, known)
         doubt_no_member(reader, owner)
         stacked.store(reader, owner, column, item, name)
@@ -219,7 +222,7 @@ def _at_place(known: ObjectList, name: str, found: Any) -> ArrayKind:
 
 def _loaded(reader: Reader, owner: Member, column: ArrayKind) -> Number | Array:
     _use(reader, reader.outside.objects[owner.holder.slot])
-    if stacked.is_stacked(reader.outside, column):
+    if reader.outside.is_stacked(column):
         doubt_no_member(reader, owner)
         return stacked.part(column, owner)
     type_, number = ELEMENTS[reader.dtype(column)], reader.array(column)
@@ -232,8 +235,10 @@ def _use(reader: Reader, known: ObjectList) -> None:
     reader.number(ArrayKind(known.source.register))
 
 
+@ELEMENT.of(Member)
 def item_of_tuple(reader: Reader, owner: Member, key: Item) -> Item:
     """`owner[key]` of a plain tuple."""
+    key = characters.known(reader, key)
     width = reader.outside.objects[owner.holder.slot].width
     place = key.value if isinstance(key, Known) else None
     if type(place) is not int or not -width <= place < width:
@@ -242,6 +247,7 @@ def item_of_tuple(reader: Reader, owner: Member, key: Item) -> Item:
     return _read(reader, owner, f"[{place}]", TUPLE_FIELD(place, ""))
 
 
+@UNPACKED.of(Member)
 def unpacked(reader: Reader, owner: Member, count: int) -> list[Item]:
     """The items of a plain tuple, of which there must be so many."""
     if reader.outside.objects[owner.holder.slot].width != count:
@@ -252,11 +258,15 @@ def unpacked(reader: Reader, owner: Member, count: int) -> list[Item]:
 # Items -------------------------------------------------------------------------------------------------------------
 
 
-def element(reader: Reader, container: Objects, key: Item) -> Member:
+@ELEMENT.of(Objects)
+def element(reader: Reader, container: Objects, key: Item) -> Item:
     """`container[key]`."""
+    if isinstance(key, SliceOf):
+        return tables.part(reader, container, key)
     return Member(container.holder, views.index(reader, key))
 
 
+@LENGTH.of(Objects)
 def length(reader: Reader, container: Objects) -> Number:
     """`len(container)`."""
     return reader.length(container.holder, 0)
@@ -270,8 +280,16 @@ def doubt_no_member(reader: Reader, item: Member) -> None:
     out.doubt_if(out.op("ilt", I1, item.index, out.op("neg", I64, there)))
 
 
+def doubt_dropped(reader: Reader, item: Item) -> None:
+    """Leave it to plain Python where there is no such row or item: it is looked at no further, so nobody finds out."""
+    if isinstance(item, Array):
+        elements.doubt_no_row(reader, item)
+    else:
+        doubt_missing(reader, item)
+
+
 def doubt_missing(reader: Reader, item: Item) -> None:
-    """The same for what is dropped, or looked at no further: also a row of a table, or a tuple of these."""
+    """The same of an item, a row of a table, or a tuple of these."""
     match item:
         case Member():
             doubt_no_member(reader, item)

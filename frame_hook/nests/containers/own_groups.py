@@ -25,39 +25,32 @@ from ufuse.frame_hook.nests.known.values import (
     OwnList,
     ZipOf,
 )
+from ufuse.frame_hook.nests.reading.operations import (
+    CONTAINS,
+    ELEMENT,
+    LENGTH,
+    STORE,
+    VIEW,
+    method_of,
+    methods_of,
+)
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import I1, I64
 
-METHODS = frozenset(("setdefault", "keys", "values", "items"))
-
-
-def _site(site: str) -> str:
-    """The name of the lists of a dict."""
-    return f"{site}.lists"
-
-
-def ask_for(owner: NewDict | MadeDict) -> None:
-    """Have a dict lead to lists.
-
-    Raises:
-        GrowError: always, but of one that is given.
-
-    """
-    if owner.site and isinstance(owner, NewDict) and owner.factory is None and not owner.is_set:
-        raise GrowError(_site(owner.site), ListsOf((INT,), is_guess=True))
+methods_of(frozenset(("setdefault", "keys", "values", "items")), OwnGroups)
 
 
 def begin(reader: Reader, *, makes: bool) -> OwnGroups | None:
     """`defaultdict(list)`, or `{}` where it is known that it leads to lists; else None."""
     site = f"{reader.frame.function.prefix}{reader.at.position}"
-    grown = dict(reader.tries.grown).get(_site(site))
+    grown = dict(reader.tries.grown).get(made_dicts.site_of_lists(site))
     if grown is None and not makes:
         return None
     found = next((one for one in grown or () if isinstance(one, ListsOf)), None)
     kind = found or ListsOf((INT,), is_guess=True)
     of = made_dicts.begin(reader, is_set=True)
     reader.has_unknown |= kind.is_guess
-    return OwnGroups(of, own_lists.new(reader, kind, _site(site)), makes)
+    return OwnGroups(of, own_lists.new(reader, kind, made_dicts.site_of_lists(site)), makes)
 
 
 def _place(owner: OwnGroups) -> str:
@@ -65,6 +58,7 @@ def _place(owner: OwnGroups) -> str:
     return f".lists{owner.rows.rows.number}.group"
 
 
+@ELEMENT.of(OwnGroups)
 def element(reader: Reader, owner: OwnGroups, key: Item) -> OwnList | Known:
     """`owner[key]`."""
     if owner.makes:
@@ -96,6 +90,7 @@ def _entered(reader: Reader, owner: OwnGroups, key: Item) -> OwnList:
     return OwnList(owner.rows, out.get(_place(owner), I64))
 
 
+@STORE.of(OwnGroups)
 def store(reader: Reader, owner: OwnGroups, key: Item, item: Item) -> None:
     """`owner[key] = item`, of a new list for a new key: another one is in doubt, as its list may have a name."""
     if not isinstance(item, Listed) or not item.site:
@@ -111,6 +106,7 @@ def store(reader: Reader, owner: OwnGroups, key: Item, item: Item) -> None:
         own_lists.put_kept(reader, one, names)
 
 
+@method_of(OwnGroups)
 def called_method(
     reader: Reader, owner: OwnGroups, name: str, arguments: Sequence[Item]
 ) -> OwnList | DictView:
@@ -125,7 +121,8 @@ def called_method(
     raise NotNativeError(f"the method {name} of a dict of lists is not compiled so")
 
 
-def gone_over(owner: OwnGroups, what: str) -> Item:
+@VIEW.of(OwnGroups)
+def gone_over(_: Reader, owner: OwnGroups, what: str) -> Item:
     """What a loop over a view of one goes over."""
     if what == "values":
         return owner.rows
@@ -134,3 +131,15 @@ def gone_over(owner: OwnGroups, what: str) -> Item:
     made_dicts.refuse_keys(owner.of)
     keys = MadeList(owner.of.keys, owner.of.entry.key)
     return keys if what == "keys" else ZipOf((keys, owner.rows))
+
+
+@LENGTH.of(OwnGroups)
+def length(reader: Reader, owner: OwnGroups) -> Item:
+    """`len(owner)`."""
+    return made_dicts.length(reader, owner.of)
+
+
+@CONTAINS.of(OwnGroups)
+def contains(reader: Reader, owner: OwnGroups, key: Item) -> Item:
+    """`key in owner`."""
+    return made_dicts.contains(reader, owner.of, key)

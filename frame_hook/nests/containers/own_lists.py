@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, views
-from ufuse.frame_hook.nests.containers import made_lists, made_rows, ragged
+from ufuse.frame_hook.nests.arrays import elements, elementwise, views
+from ufuse.frame_hook.nests.containers import made_lists, ragged
 from ufuse.frame_hook.nests.given.temporaries import holders_in, parts_in
 from ufuse.frame_hook.nests.known.integers import doubt_outside, greatest, minus, times, wrapped
 from ufuse.frame_hook.nests.known.tries import GrowError
@@ -38,10 +38,18 @@ from ufuse.frame_hook.nests.known.values import (
     Turning,
 )
 from ufuse.frame_hook.nests.numbers import conversions
+from ufuse.frame_hook.nests.reading.operations import (
+    ELEMENT,
+    LENGTH,
+    STORE,
+    VIEW,
+    method_of,
+    methods_of,
+)
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import ELEMENTS, I1, I64, Value
 
-METHODS = frozenset(("append", "pop", "index", "count"))
+methods_of(frozenset(("append", "pop", "index", "count")), OwnLists, OwnList)
 START, COUNT, ROOM = range(3)  # of a list, in units of numbers
 EACH = 4  # numbers that say this: a power of two
 SHIFT = 2
@@ -145,7 +153,7 @@ def append_list(reader: Reader, made: OwnLists, item: Item) -> None:
             elementwise.settle(reader)
             _put_all(reader, made, first, flat)
         case _:
-            raise NotNativeError(made_rows.NOT_READ)
+            raise NotNativeError(made_lists.NOT_READ)
     start = out.get(first, I64)
     there = minus(out, reader.length(pool, 0).value, start)
     for value in (start, there, there, out.constant(I64, 0)):
@@ -159,7 +167,7 @@ def _put_all(reader: Reader, made: OwnLists, first: str, given: MadeList) -> Non
     number = reader.number(pool)
     out.set(first, reader.length(pool, 0).value)
     part = views.part(reader, Array(given.holder))
-    made_rows.each_element(reader, part, f"{first}.at", lambda one: out.append(number, one.value))
+    elements.each_element(reader, part, f"{first}.at", lambda one: out.append(number, one.value))
 
 
 def refuse_named(reader: Reader, item: Listed | MadeList) -> None:
@@ -178,7 +186,7 @@ def refuse_named(reader: Reader, item: Listed | MadeList) -> None:
     else:
         is_named = item.site in {one.site for one in parts_in(named, (Listed, ListedKind))}
     if is_named:
-        raise NotNativeError(made_rows.HELD)
+        raise NotNativeError(made_lists.HELD)
 
 
 # What is known of a list ------------------------------------------------------------------------------------------
@@ -210,12 +218,33 @@ def seen(reader: Reader, one: OwnList) -> RaggedRow:
     return RaggedRow(one.of.items, _known(reader, one, START), _known(reader, one, COUNT))
 
 
+@ELEMENT.of(OwnLists)
 def element(reader: Reader, made: OwnLists, key: Item) -> OwnList:
     """`made[key]`."""
     there = count(reader, made)
     place = wrapped(reader.out, views.index(reader, key), there)
     doubt_outside(reader.out, place, there)
     return OwnList(made, place)
+
+
+@LENGTH.of(OwnLists)
+def _count_of_lists(reader: Reader, made: OwnLists) -> Number:
+    return Number(INT, count(reader, made))
+
+
+@LENGTH.of(OwnList)
+def _count_of_items(reader: Reader, one: OwnList) -> Item:
+    return LENGTH(reader, seen(reader, one))
+
+
+@ELEMENT.of(OwnList)
+def _item(reader: Reader, one: OwnList, key: Item) -> Item | None:
+    return ELEMENT(reader, seen(reader, one), key)
+
+
+@VIEW.of(OwnList)
+def _gone_over(reader: Reader, one: OwnList, _: str) -> RaggedRow:
+    return seen(reader, one)
 
 
 # Changed ----------------------------------------------------------------------------------------------------------
@@ -331,12 +360,13 @@ def _put(reader: Reader, one: OwnList, values: Sequence[Value]) -> None:
     reader.take_stack(version)
 
 
+@STORE.of(OwnList)
 def store(reader: Reader, one: OwnList, key: Item, item: Item) -> None:
     """`one[key] = item`."""
     out, made = reader.out, one.of
     values = _values(reader, made, item)
     row = seen(reader, one)
-    there = ragged.length(reader, row).value
+    there = ragged.row_length(reader, row).value
     place = wrapped(out, views.index(reader, key), there)
     doubt_outside(out, place, there)
     elementwise.settle(reader)
@@ -359,6 +389,7 @@ def _pop(reader: Reader, one: OwnList) -> Item:
     return found
 
 
+@method_of(OwnList)
 def called_method(reader: Reader, one: OwnList, name: str, arguments: Sequence[Item]) -> Item:
     """The result of a method of a list in the list."""
     if name == "append" and len(arguments) == 1:

@@ -1,36 +1,25 @@
-"""Lists of lists of several lengths, and dicts that lead to such, which a loop reads alone: adjacency lists.
+"""Lists of lists of several lengths, which a loop reads alone: adjacency lists.
 
 One array has them all: for each list where its numbers begin, and where those of the last one end; behind that the
-numbers, list by list. Where there are floats among them, it is one of floats. A dict leads to the places of its lists.
+numbers, list by list. Where there are floats among them, it is one of floats.
 """
 
 from __future__ import annotations
 
-from ufuse.frame_hook.nests.arrays import views
-from ufuse.frame_hook.nests.containers import elements, made_dicts, own_groups, own_lists
+from ufuse.frame_hook.nests.arrays import elements, views
 from ufuse.frame_hook.nests.known.integers import doubt_outside, minus, wrapped
 from ufuse.frame_hook.nests.known.values import (
     INT,
-    DictView,
-    GivenRows,
     Item,
     Items,
-    Known,
-    Listed,
     NotNativeError,
     Number,
-    OwnGroups,
-    OwnList,
-    OwnLists,
     Ragged,
     RaggedRow,
-    ZipOf,
 )
+from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Value
-
-SOME = Ragged, RaggedRow, GivenRows, OwnLists, OwnList
-METHODS = frozenset(("get", "keys", "values", "items"))
+from ufuse.graph.nest import I64, Value
 
 
 def _place(reader: Reader, of: Ragged, index: Value) -> Value:
@@ -47,24 +36,20 @@ def row(reader: Reader, of: Ragged, index: Value) -> RaggedRow:
     return RaggedRow(of, start, minus(reader.out, _place(reader, of, behind), start))
 
 
-def length(reader: Reader, item: Ragged | RaggedRow | GivenRows | OwnLists | OwnList) -> Number:
-    """`len(item)`."""
-    out = reader.out
-    if isinstance(item, OwnLists):
-        return Number(INT, own_lists.count(reader, item))
-    if isinstance(item, OwnList):
-        item = own_lists.seen(reader, item)
-    if isinstance(item, GivenRows):
-        found = made_dicts.length(reader, item.of)
-        assert isinstance(found, Number)
-        return found
-    if isinstance(item, Ragged):
-        first = _place(reader, item, out.constant(I64, 0))
-        return Number(INT, minus(out, first, out.constant(I64, 1)))
+@LENGTH.of(Ragged)
+def length(reader: Reader, of: Ragged) -> Number:
+    """How many lists there are."""
+    first = _place(reader, of, reader.out.constant(I64, 0))
+    return Number(INT, minus(reader.out, first, reader.out.constant(I64, 1)))
+
+
+@LENGTH.of(RaggedRow)
+def row_length(reader: Reader, item: RaggedRow) -> Number:
+    """How many items one of them has."""
     width = len(item.of.columns)
     if width == 1:
         return Number(INT, item.count)
-    return Number(INT, out.op("floordiv", I64, item.count, out.constant(I64, width)))
+    return Number(INT, reader.out.op("floordiv", I64, item.count, reader.out.constant(I64, width)))
 
 
 def item_at(reader: Reader, of: Ragged, place: Value) -> Item:
@@ -80,27 +65,26 @@ def item_at(reader: Reader, of: Ragged, place: Value) -> Item:
     return Items(tuple(numbers)) if of.has_tuples else numbers[0]
 
 
-def element(
-    reader: Reader, container: Ragged | RaggedRow | GivenRows | OwnLists | OwnList, key: Item
-) -> Item:
+@ELEMENT.of(Ragged)
+def element(reader: Reader, of: Ragged, key: Item) -> RaggedRow:
+    """`of[key]`."""
+    return row(reader, of, _inside(reader, key, length(reader, of).value))
+
+
+@ELEMENT.of(RaggedRow)
+def item(reader: Reader, container: RaggedRow, key: Item) -> Item:
     """`container[key]`."""
-    out = reader.out
-    if isinstance(container, OwnLists):
-        return own_lists.element(reader, container, key)
-    if isinstance(container, OwnList):
-        container = own_lists.seen(reader, container)
-    if isinstance(container, GivenRows):
-        found = made_dicts.place_of(reader, container.of, key)
-        out.doubt_if(out.op("ilt", I1, found, out.constant(I64, 0)))
-        return row(reader, container.rows, found)
-    if isinstance(container, RaggedRow) and container.of.has_sets:
+    if container.of.has_sets:
         raise NotNativeError("it takes an item of a set")
-    count = length(reader, container).value
-    place = wrapped(out, views.index(reader, key), count)
-    doubt_outside(out, place, count)
-    if isinstance(container, Ragged):
-        return row(reader, container, place)
+    place = _inside(reader, key, row_length(reader, container).value)
     return item_at(reader, container.of, item_place(reader, container, place))
+
+
+def _inside(reader: Reader, key: Item, count: Value) -> Value:
+    """The place that an index names."""
+    place = wrapped(reader.out, views.index(reader, key), count)
+    doubt_outside(reader.out, place, count)
+    return place
 
 
 def item_place(reader: Reader, of: RaggedRow, index: Value) -> Value:
@@ -108,52 +92,3 @@ def item_place(reader: Reader, of: RaggedRow, index: Value) -> Value:
     out, width = reader.out, len(of.of.columns)
     inside = out.op("mul", I64, index, out.constant(I64, width)) if width > 1 else index
     return out.op("add", I64, of.start, inside)
-
-
-def contains(reader: Reader, container: GivenRows, key: Item) -> Item:
-    """`key in container`."""
-    return made_dicts.contains(reader, container.of, key)
-
-
-def called_method(reader: Reader, owner: GivenRows, name: str, arguments: list[Item]) -> Item:
-    """The result of a method of a dict."""
-    if name == "get" and len(arguments) == 2:
-        return _get(reader, owner, *arguments)
-    if name in METHODS - {"get"} and not arguments:
-        return DictView(owner, name)
-    raise NotNativeError(f"the method {name} of a dict of lists is not compiled so")
-
-
-def _get(reader: Reader, owner: GivenRows, key: Item, default: Item) -> Item:
-    """`owner.get(key, default)`, where that is empty: the first row, of which there is nothing, where none is there."""
-    if not _is_empty(default):
-        raise NotNativeError("the method get of a dict of lists with a default that is not empty")
-    out = reader.out
-    place = made_dicts.place_of(reader, owner.of, key)
-    is_missing = out.op("ilt", I1, place, out.constant(I64, 0))
-    zero = out.constant(I64, 0)
-    found = row(reader, owner.rows, out.op("select", I64, is_missing, zero, place))
-    return RaggedRow(owner.rows, found.start, out.op("select", I64, is_missing, zero, found.count))
-
-
-def _is_empty(item: Item) -> bool:
-    """Whether it is `[]` or `()`."""
-    return (isinstance(item, Items | Listed) and not item.items) or item == Known(())
-
-
-def gone_over(reader: Reader, item: Item) -> Item:
-    """What a loop over a dict of lists goes over, or over one of its views; anything else as it is."""
-    if isinstance(item, OwnList):
-        return own_lists.seen(reader, item)
-    if isinstance(item, OwnGroups):
-        return own_groups.gone_over(item, "keys")
-    if isinstance(item, DictView) and isinstance(item.of, OwnGroups):
-        return own_groups.gone_over(item.of, item.what)
-    if isinstance(item, GivenRows):
-        item = DictView(item, "keys")
-    if not isinstance(item, DictView) or not isinstance(owner := item.of, GivenRows):
-        return item
-    if item.what == "values":
-        return owner.rows
-    keys = made_dicts.gone_over(reader, DictView(owner.of, "keys"))
-    return keys if item.what == "keys" else ZipOf((keys, owner.rows))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 
 from ufuse.frame_hook.nests.arrays import views
+from ufuse.frame_hook.nests.containers import object_lists, own_lists
 from ufuse.frame_hook.nests.known.values import (
     BOOL,
     MOST_MEMBERS,
@@ -12,11 +13,13 @@ from ufuse.frame_hook.nests.known.values import (
     Item,
     Items,
     Known,
+    Listed,
     NotNativeError,
     Number,
     kind_of,
 )
 from ufuse.frame_hook.nests.numbers import arithmetic, conversions
+from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, STORE, UNPACKED
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import I1, I64, Value
 
@@ -25,6 +28,49 @@ def check_members(items: tuple[Item, ...]) -> None:
     """Refuse what is too much for a row of comparisons."""
     if not 1 <= len(items) <= MOST_MEMBERS:
         raise NotNativeError("a tuple is empty or large")
+
+
+@ELEMENT.of(Items, Listed)
+def element(reader: Reader, container: Items | Listed, key: Item) -> Item:
+    """`container[key]`."""
+    if isinstance(container, Listed):
+        container = Items(container.items)
+    if isinstance(key, Known) and type(key.value) is int:
+        object_lists.doubt_missing(reader, container)
+        try:
+            return container.items[key.value]
+        except IndexError:
+            raise NotNativeError("an index is out of range") from None
+    if not isinstance(key, Number | Known):
+        raise NotNativeError("it takes an item of what is no array")
+    return member(reader, container, key)
+
+
+@LENGTH.of(Items, Listed)
+def length(_: Reader, container: Items | Listed) -> Known:
+    """`len(container)`."""
+    return Known(len(container.items))
+
+
+@UNPACKED.of(Items)
+def unpacked(_: Reader, container: Items, count: int) -> list[Item]:
+    """The items, of which there must be so many."""
+    if len(container.items) != count:
+        raise NotNativeError("it unpacks what is no tuple")
+    return list(container.items)
+
+
+@STORE.of(Items)
+def refuse_item(_: Reader, container: Items, __: Item, ___: Item) -> None:
+    """Refuse to store into a tuple; what is read as one and is a list is read anew.
+
+    Raises:
+        NotNativeError: it is a tuple.
+        GrowError: it is a list.
+
+    """
+    own_lists.ask_instead(container)
+    raise NotNativeError("it stores into a tuple")
 
 
 def member(reader: Reader, container: Items, key: Item) -> Item:

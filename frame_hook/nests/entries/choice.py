@@ -25,7 +25,7 @@ from ufuse.frame_hook.nests.calls import (
     searches,
     sorted_places,
 )
-from ufuse.frame_hook.nests.containers import characters, fields, made_dicts
+from ufuse.frame_hook.nests.containers import characters, dict_methods, fields
 from ufuse.frame_hook.nests.entries.entry import NestMaker, nest_entry, prepared
 from ufuse.frame_hook.nests.given import generator_methods
 from ufuse.frame_hook.nests.known.positions import (
@@ -88,7 +88,9 @@ METHODS = frozenset(
         "pop",
         "insert",
         *fields.METHODS,
-        *made_dicts.METHODS,
+        *dict_methods.VIEWS,
+        "get",
+        "setdefault",
         *searches.METHODS,
         *characters.METHODS,
         *characters.CASES,

@@ -267,6 +267,20 @@ class Outside:
         self.stacks[number] = values
         return number
 
+    def is_stacked(self, holder: object) -> bool:
+        """Whether an array is one of the arrays that objects have as an attribute."""
+        return isinstance(holder, ArrayKind) and holder.slot in self.stacks
+
+    def refuse_as_object(self, holder: object, name: str) -> None:
+        """Refuse to give the frame, or a caller, an array that an item has.
+
+        Raises:
+            NotNativeError: it is one.
+
+        """
+        if self.is_stacked(holder):
+            raise NotNativeError(f"{name} is bound to an array that an object in a list has")
+
     def marks(self, known: listed_objects.ObjectList, name: str) -> int:
         """The number of an array that marks which objects get a new array as an attribute."""
         if name not in known.marks:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import array_calls, extremes, number_methods, tables
+from ufuse.frame_hook.nests.arrays import array_calls, elements, extremes, number_methods, tables
 from ufuse.frame_hook.nests.calls import (
     draws,
     generators,
@@ -27,24 +27,25 @@ from ufuse.frame_hook.nests.calls import (
 )
 from ufuse.frame_hook.nests.containers import (
     characters,
+    dict_methods,
     fields,
     lists,
     made_deques,
     made_dicts,
+    made_lists,
     made_rows,
     object_lists,
     own_groups,
     own_lists,
     ragged,
+    ragged_dicts,
+    tuples,
 )
 from ufuse.frame_hook.nests.given import attributes, generator_methods
 from ufuse.frame_hook.nests.known.values import (
     CALLABLE,
     Array,
     Bound,
-    Character,
-    Complex,
-    Entries,
     Generated,
     Generating,
     Generator,
@@ -53,93 +54,74 @@ from ufuse.frame_hook.nests.known.values import (
     Items,
     Known,
     Lazy,
-    Listed,
-    MadeDeque,
     MadeDict,
     MadeFunction,
-    MadeList,
-    MadeRows,
     Member,
     Method,
     NewDict,
     NotNativeError,
-    Number,
-    Numbers,
     Objects,
-    OtherList,
     OwnGroups,
     OwnList,
-    OwnLists,
     Part,
     Ragged,
-    Row,
     Table,
-    Text,
     Thing,
     Vectorized,
     is_none,
 )
 from ufuse.frame_hook.nests.numbers import complexes, conversions, functions
+from ufuse.frame_hook.nests.reading.operations import ATTRIBUTE, LENGTH, METHOD
 from ufuse.frame_hook.nests.reading.reader import Reader
 
-LISTS = Numbers, OtherList, Listed, MadeList, MadeRows, OwnLists, OwnList, MadeDeque
+# What fills the tables of `reading/operations.py`: whoever imports this module has them filled.
+OF_CLASSES = (
+    array_calls, characters, dict_methods, elements, fields, lists, made_deques, made_dicts, made_lists, made_rows,
+    number_methods, object_lists, own_groups, own_lists, ragged, ragged_dicts, tables, tuples,
+)  # fmt: skip
 # To what the views of a dict are as tuples.
 GOES_OVER = (len, sum, min, max, any, all, enumerate, zip, reversed)
 
 
 def attribute(reader: Reader, owner: Item, name: str) -> Item:
     """`owner.name`."""
-    if isinstance(owner, Known) and isinstance(owner.value, types.ModuleType):
-        return reader.outside.attribute(owner.value, name)
+    if isinstance(owner, Known):
+        return _of_known(reader, owner, name)
+    if isinstance(owner, Table | Objects | Ragged) and name == "append":
+        owner = _grown(reader, owner)
     if isinstance(owner, Array | Part | Lazy) and name == "flat":
         return grids.elements_of(reader, owner, gives_places=False)
-    if isinstance(owner, Array | Part | Lazy):
-        if name in sorted_places.METHODS:
-            return Method(owner, name)
-        return array_calls.attribute(reader, owner, name)
-    if isinstance(owner, Complex):
-        return complexes.attribute(owner, name)
-    if isinstance(owner, Number):
-        return number_methods.attribute(owner, name)
-    if isinstance(owner, Table | Objects | Ragged) and name == "append":
-        grown = reader.outside.grow(owner)
-        if grown is not owner and owner.holder in reader.numbers:
-            raise NotNativeError("it reads a list of tuples or lists, and appends to it")
-        owner = grown
-    if name in searches.METHODS and searches.is_searched(owner):
+    if isinstance(owner, sorted_places.ARRAYS) and name in sorted_places.METHODS:
         return Method(owner, name)
-    if isinstance(owner, Listed | MadeList | MadeRows) and name in ("append", "pop", "insert"):
+    if name in searches.METHODS and searches.is_searched(owner):
         return Method(owner, name)
     if isinstance(owner, Items) and name in ("append", "pop"):
         own_lists.ask_instead(owner)
-    if isinstance(owner, OwnLists | OwnList) and name in own_lists.METHODS:
-        return Method(owner, name)
-    if isinstance(owner, Listed | MadeDeque) and name in made_deques.METHODS:
-        return Method(owner, name)
-    if isinstance(owner, NewDict | MadeDict) and made_dicts.has_method(owner, name):
-        return Method(owner, name)
-    if isinstance(owner, OwnGroups) and name in own_groups.METHODS:
-        return Method(owner, name)
-    if isinstance(owner, GivenRows) and name in ragged.METHODS:
-        return Method(owner, name)
-    if isinstance(owner, Numbers | OtherList) and name == "append":
-        if type(reader.outside.sequences[owner.holder.slot]) is not list:
-            raise NotNativeError("the method append of what is no list is not compiled yet")
-        return Method(owner, name)
     if isinstance(owner, Generator):
         return generator_methods.method(reader.outside.trace, reader.outside.item, owner, name)
-    if isinstance(owner, Thing | Member):
-        return fields.attribute(reader, owner, name)
-    if isinstance(owner, Entries) or (
-        isinstance(owner, Character) and name in {*characters.METHODS, *characters.CASES}
-    ):
-        return Method(owner, name)
-    if isinstance(owner, Known) and isinstance(owner.value, type):
+    if ATTRIBUTE.rule(owner) is None:
+        raise NotNativeError(f"the attribute {name} is not compiled yet")
+    return ATTRIBUTE(reader, owner, name)
+
+
+def _of_known(reader: Reader, owner: Known, name: str) -> Item:
+    """An attribute of a module, a class, or None."""
+    if isinstance(owner.value, types.ModuleType):
+        return reader.outside.attribute(owner.value, name)
+    if isinstance(owner.value, type):
         return fields.taken(reader, attributes.of_class(reader.outside, owner.value, name))
     if is_none(owner) and not hasattr(None, name):
         reader.go_to_doubt()  # it is an object on other ways, or raises
         return Known(None)
     raise NotNativeError(f"the attribute {name} is not compiled yet")
+
+
+def _grown(reader: Reader, owner: Table | Objects | Ragged) -> Item:
+    """A list of tuples or lists that is appended to."""
+    grown = reader.outside.grow(owner)
+    if grown is not owner and owner.holder in reader.numbers:
+        raise NotNativeError("it reads a list of tuples or lists, and appends to it")
+    return grown
 
 
 def getter(reader: Reader, owner: Item, name: str) -> types.FunctionType | None:
@@ -156,48 +138,9 @@ def call(
 ) -> None:
     """Push the result of a call; `after` is the position behind it."""
     if isinstance(function, Method):
-        owner, name = function.owner, function.name
-        if isinstance(owner, Complex):
-            reader.stack.append(complexes.called_method(reader.out, owner, arguments, keywords))
-            return
-        if isinstance(owner, Number):
-            reader.stack.append(
-                number_methods.called_method(reader.out, owner, name, arguments, keywords)
-            )
-            return
-        if isinstance(owner, Character) and not keywords and not arguments:
-            reader.stack.append(characters.called_method(reader.out, owner, name))
-            return
-        if isinstance(owner, Entries) and not keywords:
-            arguments = [characters.known(reader, one) for one in arguments]
-            reader.stack.append(fields.called_method(reader, owner, name, arguments))
-            return
-        if isinstance(owner, NewDict | MadeDict) and not keywords:
-            found = made_dicts.called_method(reader, owner, name, arguments)
-            if found is not None:
-                reader.stack.append(found)
-            return
-        if isinstance(owner, OwnGroups) and not keywords:
-            reader.stack.append(own_groups.called_method(reader, owner, name, arguments))
-            return
-        if isinstance(owner, GivenRows) and not keywords:
-            reader.stack.append(ragged.called_method(reader, owner, name, arguments))
-            return
-        if isinstance(owner, OwnList) and name in searches.METHODS:
-            owner = own_lists.seen(reader, owner)
-        if name in searches.METHODS and searches.is_searched(owner):
-            searches.called_method(reader, owner, name, arguments, keywords)
-            return
-        if isinstance(owner, places_of_lists.MADE) and places_of_lists.is_method(name, arguments):
-            places_of_lists.called_method(reader, owner, name, arguments, keywords)
-            return
-        if name in sorted_places.METHODS and isinstance(owner, sorted_places.ARRAYS) and arguments:
-            sorted_places.enter(reader, [owner, *arguments], keywords)
-            return
-        if isinstance(owner, LISTS) and not keywords:
-            reader.stack.append(lists.called_method(reader, owner, name, arguments))
-            return
-        reader.stack.append(array_calls.called_method(reader, owner, name, arguments, keywords))
+        found = _called_method(reader, function.owner, function.name, arguments, keywords)
+        if found is not None:
+            reader.stack.append(found)
         return
     if isinstance(function, Generating) and shuffles.is_read(function, arguments, keywords):
         shuffles.enter(reader, function, arguments, keywords)
@@ -227,6 +170,24 @@ def call(
     _call_known(reader, function.value, arguments, keywords, after)
 
 
+def _called_method(
+    reader: Reader, owner: Item, name: str, arguments: list[Item], keywords: dict[str, Item]
+) -> Item | None:
+    """What a method gives; None: that is pushed by what is read now."""
+    if isinstance(owner, OwnList) and name in searches.METHODS:
+        owner = own_lists.seen(reader, owner)
+    if name in searches.METHODS and searches.is_searched(owner):
+        searches.called_method(reader, owner, name, arguments, keywords)
+        return None
+    if isinstance(owner, places_of_lists.MADE) and places_of_lists.is_method(name, arguments):
+        places_of_lists.called_method(reader, owner, name, arguments, keywords)
+        return None
+    if name in sorted_places.METHODS and isinstance(owner, sorted_places.ARRAYS) and arguments:
+        sorted_places.enter(reader, [owner, *arguments], keywords)
+        return None
+    return METHOD(reader, owner, name, arguments, keywords)
+
+
 def _call_known(
     reader: Reader, value: Any, arguments: list[Item], keywords: dict[str, Item], after: int
 ) -> None:
@@ -235,25 +196,20 @@ def _call_known(
     if seeding.is_maker(value):
         reader.stack.append(seeding.made(reader, value, arguments, keywords))
         return
-    if isinstance(value, CALLABLE) and value in made_dicts.MAKERS and not keywords:
+    if isinstance(value, CALLABLE) and value in dict_methods.MAKERS and not keywords:
         if value is set and len(arguments) == 1:
             idioms.enter_set(reader, arguments[0])
         else:
-            reader.stack.append(made_dicts.made(reader, value, arguments))
+            reader.stack.append(dict_methods.made(reader, value, arguments))
         return
-    if value is len and len(arguments) == 1 and isinstance(arguments[0], OwnGroups):
-        arguments = [arguments[0].of]
-    if value is len and len(arguments) == 1 and isinstance(arguments[0], NewDict | MadeDict):
-        reader.stack.append(made_dicts.length(reader, arguments[0]))
-        return
-    if value is len and len(arguments) == 1 and isinstance(arguments[0], ragged.SOME):
-        reader.stack.append(ragged.length(reader, arguments[0]))
+    if value is len and len(arguments) == 1 and LENGTH.rule(arguments[0]) is not None:
+        reader.stack.append(LENGTH(reader, arguments[0]))
         return
     is_given = isinstance(value, types.FunctionType)  # what is given dicts and sets as they are
     arguments = [
         one
         if is_given and isinstance(one, NewDict | MadeDict | GivenRows | OwnGroups | OwnList)
-        else made_dicts.listed(reader, ragged.gone_over(reader, one))
+        else made_dicts.listed(reader, one)
         for one in arguments
     ]
     if sorted_places.is_search(value, arguments):
@@ -294,28 +250,10 @@ def _call_known(
         extremes.push_best(reader, value, numbers, after)
     elif (rule := functions.rule_of(value, len(arguments))) is not None:
         reader.stack.append(rule(out, *arguments))
-    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Items | Listed):
-        reader.stack.append(Known(len(arguments[0].items)))
-    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Text):
-        reader.stack.append(reader.length(reader.outside.as_characters(arguments[0]).holder, 0))
-    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Entries):
-        reader.stack.append(Known(len(arguments[0].found)))
-    elif (
-        value is len
-        and len(arguments) == 1
-        and isinstance(arguments[0], Numbers | OtherList | MadeList)
-    ):
-        reader.stack.append(reader.length(arguments[0].holder, 0))
+    elif value is len and len(arguments) == 1 and LENGTH.rule(arguments[0]) is not None:
+        reader.stack.append(LENGTH(reader, arguments[0]))
     elif value is deque:
         reader.stack.append(made_deques.begin(reader, arguments))
-    elif value is len and len(arguments) == 1 and isinstance(arguments[0], MadeDeque):
-        reader.stack.append(made_deques.length(reader, arguments[0]))
-    elif value is len and len(arguments) == 1 and isinstance(arguments[0], MadeRows):
-        reader.stack.append(made_rows.length(reader, arguments[0]))
-    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Objects):
-        reader.stack.append(object_lists.length(reader, arguments[0]))
-    elif value is len and len(arguments) == 1 and isinstance(arguments[0], Table | Row):
-        reader.stack.append(tables.length(reader, arguments[0]))
     else:
         raise NotNativeError(f"calls of {getattr(value, '__name__', value)} are not compiled yet")
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 
 from ufuse.frame_hook.code.instructions import COMMON_CONSTANTS, VERSION
-from ufuse.frame_hook.nests.arrays import elementwise, making, reductions, tables
+from ufuse.frame_hook.nests.arrays import elementwise, making, reductions
 from ufuse.frame_hook.nests.calls import generators, idioms, inlining, searches
 from ufuse.frame_hook.nests.containers import (
     characters,
-    elements,
+    dict_methods,
     fields,
     identity,
     lists,
@@ -21,7 +21,6 @@ from ufuse.frame_hook.nests.containers import (
     made_rows,
     object_lists,
     own_lists,
-    ragged,
     removals,
     tuples,
 )
@@ -31,9 +30,7 @@ from ufuse.frame_hook.nests.known.values import (
     CellOf,
     Character,
     Empty,
-    Entries,
     Generated,
-    GivenRows,
     Item,
     Items,
     Known,
@@ -43,20 +40,19 @@ from ufuse.frame_hook.nests.known.values import (
     MadeFunction,
     MadeList,
     MadeRows,
-    Member,
     NewDict,
     NotNativeError,
     Number,
     OwnGroups,
     OwnList,
     Part,
-    Row,
     SliceOf,
     constant,
     known_truth,
 )
 from ufuse.frame_hook.nests.loops import dispatch, splitting
 from ufuse.frame_hook.nests.numbers import arithmetic, complexes, conversions
+from ufuse.frame_hook.nests.reading.operations import CONTAINS, ELEMENT, STORE, UNPACKED, truth
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.opcodes.operators import AS_BOOL, COMPARISONS, OPERATOR_SHIFT
 
@@ -90,7 +86,7 @@ def _pop(reader: Reader, _: int) -> None:
     if isinstance(item, Lazy):
         elementwise.computed(reader, item)
     else:
-        elements.doubt_missing(reader, item)
+        object_lists.doubt_dropped(reader, item)
 
 
 @reads("PUSH_NULL")
@@ -197,11 +193,7 @@ def _binary_op(reader: Reader, arg: int) -> None:
 
 def _push_element(reader: Reader, container: Item, key: Item) -> None:
     """Push `container[key]`."""
-    found = (
-        made_dicts.element(reader, container, key)
-        if isinstance(container, NewDict | MadeDict)
-        else elements.element(reader, container, key)
-    )
+    found = ELEMENT(reader, container, key)
     if found is not None:
         reader.stack.append(found)
 
@@ -236,14 +228,14 @@ def _binary_subscr(reader: Reader, _: int) -> None:
 @reads("BINARY_SLICE")
 def _binary_slice(reader: Reader, _: int) -> None:
     stop, start, container = reader.stack.pop(), reader.stack.pop(), reader.stack.pop()
-    reader.stack.append(elements.element(reader, container, SliceOf(start, stop, Known(None))))
+    _push_element(reader, container, SliceOf(start, stop, Known(None)))
 
 
 @reads("STORE_SLICE")
 def _store_slice(reader: Reader, _: int) -> None:
     stop, start, container = reader.stack.pop(), reader.stack.pop(), reader.stack.pop()
     key = SliceOf(start, stop, Known(None))
-    elements.store_element(reader, container, key, reader.stack.pop())
+    STORE(reader, container, key, reader.stack.pop())
 
 
 @reads("BUILD_SLICE")
@@ -256,7 +248,7 @@ def _build_slice(reader: Reader, count: int) -> None:
 @reads("STORE_SUBSCR")
 def _store_subscr(reader: Reader, _: int) -> None:
     key, container, item = reader.stack.pop(), reader.stack.pop(), reader.stack.pop()
-    elements.store_element(reader, container, key, item)
+    STORE(reader, container, key, item)
 
 
 @reads("BUILD_TUPLE")
@@ -264,7 +256,7 @@ def _build_tuple(reader: Reader, count: int) -> None:
     items = tuple(reader.stack[len(reader.stack) - count :])
     del reader.stack[len(reader.stack) - count :]
     for item in items:  # of a tuple no more than its length may be asked
-        elements.doubt_missing(reader, item)
+        object_lists.doubt_dropped(reader, item)
     reader.stack.append(Items(items))
 
 
@@ -281,7 +273,7 @@ def _build_map(reader: Reader, count: int) -> None:
     items = reader.stack[len(reader.stack) - 2 * count :]
     del reader.stack[len(reader.stack) - 2 * count :]
     pairs = list(zip(items[::2], items[1::2], strict=True))
-    reader.stack.append(made_dicts.with_entries(reader, pairs))
+    reader.stack.append(dict_methods.with_entries(reader, pairs))
 
 
 @reads("BUILD_CONST_KEY_MAP")
@@ -291,7 +283,9 @@ def _build_const_key_map(reader: Reader, count: int) -> None:
     values = reader.stack[len(reader.stack) - count :]
     del reader.stack[len(reader.stack) - count :]
     assert isinstance(keys, Items)
-    reader.stack.append(made_dicts.with_entries(reader, list(zip(keys.items, values, strict=True))))
+    reader.stack.append(
+        dict_methods.with_entries(reader, list(zip(keys.items, values, strict=True)))
+    )
 
 
 @reads("BUILD_SET")
@@ -358,18 +352,7 @@ def _list_append(reader: Reader, depth: int) -> None:
 @reads("UNPACK_SEQUENCE")
 def _unpack_sequence(reader: Reader, count: int) -> None:
     one = reader.stack.pop()
-    if isinstance(one, Array | Part | Lazy):
-        reader.stack += reversed(elements.unpacked(reader, one, count))
-        return
-    if isinstance(one, Row):
-        reader.stack += reversed(tables.unpacked(reader, one, count))
-        return
-    if isinstance(one, Member):
-        reader.stack += reversed(object_lists.unpacked(reader, one, count))
-        return
-    if not isinstance(one, Items) or len(one.items) != count:
-        raise NotNativeError("it unpacks what is no tuple")
-    reader.stack += reversed(one.items)
+    reader.stack += reversed(UNPACKED(reader, one, count))
 
 
 @reads("COMPARE_OP")
@@ -410,7 +393,7 @@ def _compare_op(reader: Reader, arg: int) -> None:
 
 @reads("TO_BOOL")
 def _to_bool(reader: Reader, _: int) -> None:
-    item = lists.truth(reader, reader.stack.pop())
+    item = truth(reader, reader.stack.pop())
     if (known := known_truth(item)) is not None:
         reader.stack.append(Known(known))
     else:
@@ -419,7 +402,7 @@ def _to_bool(reader: Reader, _: int) -> None:
 
 @reads("UNARY_NOT")
 def _unary_not(reader: Reader, _: int) -> None:
-    item = lists.truth(reader, reader.stack.pop())
+    item = truth(reader, reader.stack.pop())
     if (known := known_truth(item)) is not None:
         reader.stack.append(Known(not known))
     else:
@@ -614,7 +597,7 @@ def _is_op(reader: Reader, is_inverted: int) -> None:
         _push_truth(reader, same, is_inverted=bool(is_inverted))
         return
     for one in pair:
-        elements.doubt_missing(reader, one)
+        object_lists.doubt_dropped(reader, one)
     nones = [isinstance(one, Known) and one.value is None for one in pair]
     functions = [one.value for one in pair if isinstance(one, Known) and callable(one.value)]
     if len(functions) == len(pair):
@@ -638,18 +621,8 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
     container = fields.members(container)
     if isinstance(container, OwnList):
         container = own_lists.seen(reader, container)
-    if isinstance(container, OwnGroups):
-        container = container.of
-    if isinstance(container, NewDict | MadeDict):
-        found = made_dicts.contains(reader, container, item)
-        _push_truth(reader, found, is_inverted=bool(is_inverted))
-        return
-    if isinstance(container, GivenRows):
-        found = ragged.contains(reader, container, item)
-        _push_truth(reader, found, is_inverted=bool(is_inverted))
-        return
-    if isinstance(container, Entries):
-        reader.stack.append(Known(fields.contains(container, item) is not bool(is_inverted)))
+    if CONTAINS.rule(container) is not None:
+        _push_truth(reader, CONTAINS(reader, container, item), is_inverted=bool(is_inverted))
         return
     if searches.is_searched(container):
         searches.contains(reader, container, item, is_inverted=bool(is_inverted))

@@ -18,17 +18,13 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
 from ufuse.frame_hook.code.places import ON_STACK
-from ufuse.frame_hook.nests.arrays import elementwise, rolls, views
+from ufuse.frame_hook.nests.arrays import elementwise, rolls, statements, views
 from ufuse.frame_hook.nests.calls import generators, inlining, iterating, recursion, unrolling
 from ufuse.frame_hook.nests.containers import (
-    elements,
     fields,
     identity,
     keeping,
-    lists,
-    made_dicts,
     object_lists,
-    ragged,
 )
 from ufuse.frame_hook.nests.given.outside import Outside
 from ufuse.frame_hook.nests.known import refusals
@@ -78,6 +74,7 @@ from ufuse.frame_hook.nests.loops.finishing import Read
 from ufuse.frame_hook.nests.loops.handlers import HANDLERS
 from ufuse.frame_hook.nests.loops.outermost import outermost
 from ufuse.frame_hook.nests.numbers import complexes, conversions, either
+from ufuse.frame_hook.nests.reading import operations
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import Source
@@ -229,7 +226,7 @@ class LoopReader(Reader):
             raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
         if self.is_while and not self.exits:
             raise NotNativeError("what is read behind it has no value yet", later=True)
-        elementwise.refuse_long(self)
+        statements.refuse_long(self)
         recursion.finish(self)
         if self.doubts:
             self.out.begin(DOUBT)
@@ -572,9 +569,9 @@ class LoopReader(Reader):
             return
         item = given = self.stack.pop()
         if "NONE" in name:
-            elements.doubt_missing(self, item)
+            object_lists.doubt_dropped(self, item)
         else:
-            item = lists.truth(self, item)
+            item = operations.truth(self, item)
         known = _known_jump(name, item)
         if known is not None:
             if known and "OR_POP" in name:
@@ -769,7 +766,7 @@ class LoopReader(Reader):
         """`iter(item)`."""
         if isinstance(item, Entries):
             item = fields.called_method(self, item, "keys", [])
-        item = made_dicts.gone_over(self, fields.members(ragged.gone_over(self, item)))
+        item = fields.members(operations.gone_over(self, item))
         if isinstance(item, Known) and type(item.value) is str:
             item = Items(tuple(map(Known, item.value)))
         name = f"{self.frame.function.prefix}turn@{self.at.position}"

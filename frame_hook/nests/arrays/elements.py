@@ -2,114 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ufuse.frame_hook.nests.arrays import elementwise, gathers, tables, views
-from ufuse.frame_hook.nests.containers import (
-    characters,
-    fields,
-    lists,
-    made_deques,
-    made_dicts,
-    made_lists,
-    made_rows,
-    object_lists,
-    own_groups,
-    own_lists,
-    ragged,
-    tuples,
-)
-from ufuse.frame_hook.nests.given import keyed
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
 from ufuse.frame_hook.nests.known.values import (
+    INT,
     Array,
     ArrayKind,
     Character,
     Complex,
-    Entries,
     Holder,
     Item,
     Items,
     Known,
     Lazy,
     Listed,
-    MadeDeque,
-    MadeDict,
-    MadeList,
-    MadeRows,
     Member,
-    NewDict,
     NotNativeError,
     Number,
-    Numbers,
-    Objects,
-    OtherList,
-    OwnGroups,
-    OwnList,
     Part,
-    Row,
-    SliceOf,
-    Table,
-    Text,
-    Thing,
 )
 from ufuse.frame_hook.nests.numbers import complexes, conversions
+from ufuse.frame_hook.nests.reading.operations import ELEMENT, STORE, UNPACKED
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, U32, Value
 
 MOST_ITEMS = 32  # of a tuple that is stored into a row
-NOT_KEYED = "it changes a dict that is not known to have ints, or pairs of them, as keys of numbers of one type"
 
 
-def element(reader: Reader, container: Item, key: Item) -> Item:
+@ELEMENT.of(Array, Part, Lazy)
+def element(reader: Reader, container: Array | Part | Lazy, key: Item) -> Item:
     """`container[key]`."""
-    if isinstance(container, Items) and isinstance(key, Known) and type(key.value) is int:
-        object_lists.doubt_missing(reader, container)
-        try:
-            return container.items[key.value]
-        except IndexError:
-            raise NotNativeError("an index is out of range") from None
-    if isinstance(container, Items) and isinstance(key, Number | Known):
-        return tuples.member(reader, container, key)
-    if isinstance(container, Numbers | Table | Objects) and isinstance(key, SliceOf):
-        return lists.part(reader, container, key)
-    if isinstance(container, Numbers | OtherList):
-        container = lists.settled(reader, container)
-        return _loaded(reader, container.holder, (views.index(reader, key),))
-    if isinstance(container, Listed) and isinstance(key, Number | Known):
-        return element(reader, Items(container.items), key)
-    if isinstance(container, MadeList):
-        container = made_lists.settled(container)
-        return _loaded(reader, container.holder, (views.index(reader, key),))
-    if isinstance(container, MadeDeque):
-        return made_deques.element(reader, container, key)
-    if isinstance(container, MadeRows):
-        return made_rows.element(reader, container, key)
-    if isinstance(container, Entries):
-        return fields.entry(reader, container, characters.known(reader, key))
-    if isinstance(container, Text):
-        if isinstance(key, SliceOf):
-            raise NotNativeError("a part of a string is not compiled yet")
-        holder = reader.outside.as_characters(container).holder
-        return _loaded(reader, holder, (views.index(reader, key),))
-    if isinstance(container, Member):
-        return object_lists.item_of_tuple(reader, container, characters.known(reader, key))
-    if isinstance(container, Table | Row):
-        return tables.element(reader, container, key)
-    if isinstance(container, OwnGroups):
-        return own_groups.element(reader, container, key)
-    if isinstance(container, ragged.SOME):
-        return ragged.element(reader, container, key)
-    if isinstance(container, Objects):
-        return object_lists.element(reader, container, key)
     if isinstance(container, Lazy):
         container = elementwise.computed(reader, container)
-    if not isinstance(container, Array | Part):
-        raise NotNativeError("it takes an item of what is no array")
     if gathers.has_array(key):
         return gathers.taken(reader, container, key)
     place = _place(reader, container, key)
-    return _loaded(reader, container.holder, place) if isinstance(place, tuple) else place
+    return loaded(reader, container.holder, place) if isinstance(place, tuple) else place
 
 
+@UNPACKED.of(Array, Part, Lazy)
 def unpacked(reader: Reader, container: Array | Part | Lazy, count: int) -> list[Item]:
     """The items of an array along its first axis, of which there must be so many."""
     if isinstance(container, Lazy):
@@ -132,7 +65,7 @@ def part(reader: Reader, holder: Holder, indices: tuple[Value, ...]) -> Item:
     if found is not None:
         return found
     place = _leading(reader, holder, indices)
-    return _loaded(reader, holder, place) if isinstance(place, tuple) else place
+    return loaded(reader, holder, place) if isinstance(place, tuple) else place
 
 
 def _leading(
@@ -144,9 +77,10 @@ def _leading(
     return Array(holder, indices) if len(indices) < ndim else indices
 
 
-def _loaded(
+def loaded(
     reader: Reader, holder: Holder, place: tuple[Value, ...]
 ) -> Number | Complex | Character:
+    """The element at a place, with an index for each axis."""
     dtype = reader.dtype(holder)
     if reader.outside.is_text(holder):
         loaded = reader.out.op("load", U32, *place, attributes=(reader.array(holder),))
@@ -183,38 +117,9 @@ def _in_array(reader: Reader, view: Part, indices: tuple[Value, ...]) -> tuple[V
     return tuple(places)
 
 
-def store_element(reader: Reader, container: Item, key: Item, item: Item) -> None:
+@STORE.of(Array, Part)
+def store(reader: Reader, container: Array | Part, key: Item, item: Item) -> None:
     """`container[key] = item`."""
-    if isinstance(container, Numbers):
-        lists.store(reader, container, key, item)
-        return
-    if isinstance(container, MadeList):
-        made_lists.store(reader, container, key, item)
-        return
-    if isinstance(container, MadeRows):
-        made_rows.store(reader, container, key, item)
-        return
-    if isinstance(container, OwnGroups):
-        own_groups.store(reader, container, key, item)
-        return
-    if isinstance(container, OwnList):
-        own_lists.store(reader, container, key, item)
-        return
-    if isinstance(container, Entries):
-        keyed.ask_for(container)
-    if isinstance(container, NewDict | MadeDict):
-        made_dicts.store(reader, container, key, item)
-        return
-    if isinstance(container, Table | Row):
-        tables.store(reader, container, key, item)
-        return
-    if isinstance(container, Entries | Thing) and isinstance(container.value, dict):
-        raise NotNativeError(NOT_KEYED)
-    if isinstance(container, Items):
-        own_lists.ask_instead(container)
-        raise NotNativeError("it stores into a tuple")
-    if not isinstance(container, Array | Part):
-        raise NotNativeError("it stores into what is no array")
     reader.writes(container.holder)
     if gathers.has_array(key):
         gathers.put(reader, container, key, item)
@@ -262,14 +167,6 @@ def _converted(reader: Reader, item: Item, dtype: object) -> Value:
     return conversions.as_element(reader.out, conversions.number(reader.out, item), type_)
 
 
-def doubt_missing(reader: Reader, item: Item) -> None:
-    """Leave it to plain Python where there is no such row or item: it is looked at no further, so nobody finds out."""
-    if isinstance(item, Array):
-        doubt_no_row(reader, item)
-    else:
-        object_lists.doubt_missing(reader, item)
-
-
 def doubt_no_row(reader: Reader, array: Array) -> None:
     """Leave it to plain Python where there is no such part of an array: who takes an element of it finds out."""
     out = reader.out
@@ -277,3 +174,24 @@ def doubt_no_row(reader: Reader, array: Array) -> None:
         length = reader.length(array.holder, axis).value
         out.doubt_if(out.op("ige", I1, index, length))
         out.doubt_if(out.op("ilt", I1, index, out.op("neg", I64, length)))
+
+
+def each_element(reader: Reader, given: Part, place: str, put: Callable[[Number], None]) -> None:
+    """Do something with each element of a vector: a loop of the nest's own, by a variable with the place."""
+    out, view = reader.out, views.keep(reader, given)
+    out.set(place, out.constant(I64, 0))
+    header, body, behind = (reader.new_label() for _ in range(3))
+    version = reader.version(reader.at.position)
+    out.end("jump", header)
+    out.begin(header)
+    length = views.kept(reader, view).lengths[0].value
+    out.end("branch", body, behind, condition=out.op("ilt", I1, out.get(place, I64), length))
+    out.begin(body)
+    now = out.get(place, I64)
+    one = element(reader, views.kept(reader, view), Number(INT, now))
+    assert isinstance(one, Number)
+    put(one)
+    out.set(place, out.op("add", I64, now, out.constant(I64, 1)))
+    out.end("jump", header)
+    out.begin(behind)
+    reader.take_stack(version)
