@@ -25,7 +25,8 @@ ROOMS = {
         "code", "trace", "interpreter", "objects", "arrays", "operations", "library", "opcodes", "entries", "nests", "",
     ),
     "frame_hook/nests": (
-        "known", "numbers", "given", "reading", "arrays", "containers", "calls", "loops", "entries",
+        "known", "numbers", "given", "reading", "arrays", "containers", "calls", "opcodes", "loops",
+        "entries",
     ),
     "ufuse": ("errors", "diagnostics", ""),
 }  # fmt: skip

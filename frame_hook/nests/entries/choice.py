@@ -37,9 +37,9 @@ from ufuse.frame_hook.nests.known.positions import (
 from ufuse.frame_hook.nests.known.refusals import why_not_instruction
 from ufuse.frame_hook.nests.known.sides import read_in_loop, read_positions
 from ufuse.frame_hook.nests.known.values import CALLABLE, NotNativeError, item_kind
-from ufuse.frame_hook.nests.loops.handlers import HANDLERS
 from ufuse.frame_hook.nests.loops.outermost import all_turns, turns_left
 from ufuse.frame_hook.nests.numbers import arithmetic, complexes, functions
+from ufuse.frame_hook.nests.opcodes.handlers import HANDLERS
 from ufuse.frame_hook.trace.symbols import (
     Array,
     Cell,

@@ -69,11 +69,19 @@ from ufuse.frame_hook.nests.known.values import (
     known_truth,
 )
 from ufuse.frame_hook.nests.known.ways import DOUBT, ITERATOR, Outermost
-from ufuse.frame_hook.nests.loops import carried, dispatch, finishing, leaving, splitting
+from ufuse.frame_hook.nests.loops import carried, finishing, leaving
 from ufuse.frame_hook.nests.loops.finishing import Read
-from ufuse.frame_hook.nests.loops.handlers import HANDLERS
 from ufuse.frame_hook.nests.loops.outermost import outermost
 from ufuse.frame_hook.nests.numbers import complexes, conversions, either
+from ufuse.frame_hook.nests.opcodes import (
+    dispatch,
+    displays,
+    functions,
+    operators,
+    splitting,
+    variables,
+)
+from ufuse.frame_hook.nests.opcodes.handlers import HANDLERS
 from ufuse.frame_hook.nests.reading import operations
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.trace import symbols
@@ -87,6 +95,8 @@ from ufuse.graph.nest import (
 MOST_VERSIONS = 16  # of one position
 MOST_BLOCKS = 200
 MOST_TWICE = 100  # instructions of a loop that is read for two sets of scalars
+# What fills `HANDLERS`.
+HANDLING = (displays, functions, operators, variables)
 OF_NUMBERS = ("BINARY_OP", "COMPARE_OP", "STORE_SUBSCR", "UNARY_NEGATIVE", "CALL")
 
 
