@@ -22,7 +22,8 @@ ROOMS = {
     "graph": ("", "typing", "memory", "text", "semantics", "passes"),
     "backends": ("", "planning", "numpy", "cupy"),
     "frame_hook": (
-        "code", "trace", "interpreter", "objects", "arrays", "operations", "library", "opcodes", "entries", "nests", "",
+        "code", "trace", "interpreter", "objects", "arrays", "devices", "operations", "library", "opcodes", "entries",
+        "nests", "",
     ),
     "frame_hook/nests": (
         "known", "numbers", "given", "reading", "arrays", "containers", "calls", "opcodes", "loops",

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, devices
-from ufuse.frame_hook.arrays.device_rules import (
+from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
+from ufuse.frame_hook.arrays.making import check_bytes, shape_argument
+from ufuse.frame_hook.arrays.reductions import axes_argument, dtype_argument
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices.rules import (
     FUNCTIONS,
     METHODS,
     array_argument,
     known,
     method,
 )
-from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
-from ufuse.frame_hook.arrays.making import check_bytes, shape_argument
-from ufuse.frame_hook.arrays.reductions import axes_argument, dtype_argument
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import applied
 from ufuse.frame_hook.objects.values import as_size, is_none

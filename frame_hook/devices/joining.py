@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, devices
-from ufuse.frame_hook.arrays.device_methods import copied, new
-from ufuse.frame_hook.arrays.device_rules import array_argument, function, known
-from ufuse.frame_hook.arrays.device_views import normal_axis
+from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.reductions import dtype_argument
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices.methods import copied, new
+from ufuse.frame_hook.devices.rules import array_argument, function, known
+from ufuse.frame_hook.devices.views import normal_axis
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Array, Constant, DeviceArray, List, Slice, Symbol, Tuple

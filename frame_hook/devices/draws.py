@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, device_indexing, devices
-from ufuse.frame_hook.arrays.device_calls import argument
-from ufuse.frame_hook.arrays.device_rules import array_argument, function
-from ufuse.frame_hook.arrays.device_streams import made, object_node
-from ufuse.frame_hook.arrays.device_views import joint_shape
+from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.making import check_bytes, shape_argument
 from ufuse.frame_hook.arrays.reductions import dtype_argument
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices import indexing
+from ufuse.frame_hook.devices.calls import argument
+from ufuse.frame_hook.devices.rules import array_argument, function
+from ufuse.frame_hook.devices.streams import made, object_node
+from ufuse.frame_hook.devices.views import joint_shape
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import as_size, is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -265,7 +267,7 @@ def _permuted(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Sy
     read, count = draw.trace.look(given["a"]), _count(draw, given["a"])
     if not isinstance(read, DeviceArray):
         return draw.call("permutation", (given["a"],), {}, ((count,), np.dtype("l")))
-    return device_indexing.subscript(draw.trace, read, _places(draw, count))
+    return indexing.subscript(draw.trace, read, _places(draw, count))
 
 
 def _places(draw: Draw, count: Size) -> Symbol:
@@ -282,7 +284,7 @@ def _shuffled(draw: Draw, arguments: Sequence[Symbol], keywords: Mapping[str, Sy
     array = array_argument(draw.interpreter, given["a"], "random.shuffle")
     if array.buffer.visible:
         draw.trace.arrays.check_writable(array.buffer)
-    taken = device_indexing.subscript(draw.trace, array, _places(draw, _count(draw, array)))
+    taken = indexing.subscript(draw.trace, array, _places(draw, _count(draw, array)))
     devices.assign(draw.trace, devices.item(draw.trace, array, WHOLE_AXIS), taken)
     return NONE
 

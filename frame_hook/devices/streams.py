@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ufuse.frame_hook.arrays import arrays
-from ufuse.frame_hook.arrays.device_calls import argument
-from ufuse.frame_hook.arrays.device_rules import function
+from ufuse.frame_hook.devices.calls import argument
+from ufuse.frame_hook.devices.rules import function
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import described, is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, device_numbers, indexing
+from ufuse.frame_hook.arrays import arrays, indexing
+from ufuse.frame_hook.devices import numbers as device_numbers
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ufuse.frame_hook.arrays.device_calls import call_whole
-from ufuse.frame_hook.arrays.device_rules import array_argument, function, known
-from ufuse.frame_hook.arrays.device_views import normal_axis
 from ufuse.frame_hook.arrays.making import shape_argument
+from ufuse.frame_hook.devices.calls import call_whole
+from ufuse.frame_hook.devices.rules import array_argument, function, known
+from ufuse.frame_hook.devices.views import normal_axis
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak

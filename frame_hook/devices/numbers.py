@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from ufuse.frame_hook.arrays import arrays
-from ufuse.frame_hook.arrays.device_rules import function
+from ufuse.frame_hook.devices.rules import function
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.arrays import arrays
-from ufuse.frame_hook.arrays.device_calls import call_whole
-from ufuse.frame_hook.arrays.device_rules import array_argument, function, known
 from ufuse.frame_hook.arrays.making import shape_argument
+from ufuse.frame_hook.devices.calls import call_whole
+from ufuse.frame_hook.devices.rules import array_argument, function, known
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import is_none
 from ufuse.frame_hook.trace.reasons import GraphBreak

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ufuse.frame_hook.arrays import arrays, devices
-from ufuse.frame_hook.arrays.device_rules import array_argument, known, method
+from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS, basic_index
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices.rules import array_argument, known, method
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak

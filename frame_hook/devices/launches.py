@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, devices
-from ufuse.frame_hook.arrays.device_rules import known
+from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices.rules import known
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import as_size, described
 from ufuse.frame_hook.trace.reasons import GraphBreak

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, devices, flags
-from ufuse.frame_hook.arrays.device_rules import array_argument, function, known, method
+from ufuse.frame_hook.arrays import arrays, flags
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.making import diagonal_of, shape_argument
 from ufuse.frame_hook.arrays.reductions import dtype_argument
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices.rules import array_argument, function, known, method
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (

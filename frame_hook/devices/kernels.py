@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, device_launches, devices
-from ufuse.frame_hook.arrays.device_rules import array_argument, known
+from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.reductions import axes_argument
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices import launches
+from ufuse.frame_hook.devices.rules import array_argument, known
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -57,7 +59,7 @@ def call_kernel(
 ) -> Symbol:
     """A call of a kernel."""
     if isinstance(kernel, cupy().raw):
-        return device_launches.launch(interpreter, kernel, arguments, keywords)
+        return launches.launch(interpreter, kernel, arguments, keywords)
     if isinstance(kernel, cupy().reduction):
         return _reduced(interpreter, kernel, arguments, keywords)
     is_reduction = isinstance(kernel, cupy().own_reduction)

@@ -10,14 +10,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ufuse.frame_hook.arrays import (
-    arrays,
-    device_draws,
-    device_numbers,
-    device_streams,
-    device_views,
-)
-from ufuse.frame_hook.arrays.device_rules import function
+from ufuse.frame_hook.arrays import arrays
+from ufuse.frame_hook.devices import draws, numbers, streams, views
+from ufuse.frame_hook.devices.rules import function
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.values import described
 from ufuse.frame_hook.trace.reasons import GraphBreak
@@ -44,15 +39,15 @@ def make(
     if isinstance(listed := keywords.get(INSTANCES), List):
         keywords[INSTANCES] = Tuple(tuple(listed.items))  # as CuPy keeps it
     if kind is cupy().module.cuda.Device:
-        return device_numbers.make(interpreter, arguments, keywords)
+        return numbers.make(interpreter, arguments, keywords)
     if kind is cupy().module.broadcast:
-        return device_views.broadcast_of(interpreter.trace, arguments, keywords)
+        return views.broadcast_of(interpreter.trace, arguments, keywords)
     if kind is cupy().module.random.Generator:
-        return device_draws.make_of_bits(interpreter, arguments, keywords)
+        return draws.make_of_bits(interpreter, arguments, keywords)
     if kind is cupy().module.random.RandomState or kind.__name__ in BIT_GENERATORS:
-        return device_draws.make(interpreter, kind.__name__, arguments, keywords)
+        return draws.make(interpreter, kind.__name__, arguments, keywords)
     if kind in (cupy().module.cuda.Stream, cupy().module.cuda.Event):
-        return device_streams.make(interpreter, kind, arguments, keywords)
+        return streams.make(interpreter, kind, arguments, keywords)
     content = Tuple((Tuple(tuple(arguments)), Dict(keywords)))
     trace, what = interpreter.trace, f"making a {kind.__name__}"
     given = tuple(arrays.plain(trace, one) for one in arguments)

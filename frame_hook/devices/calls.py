@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ufuse.frame_hook.arrays import arrays, devices
-from ufuse.frame_hook.arrays.device_rules import array_argument, function, known, method
-from ufuse.frame_hook.arrays.device_views import normal_axis
+from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.indexing import WHOLE_AXIS
 from ufuse.frame_hook.arrays.making import shape_argument
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices.rules import array_argument, function, known, method
+from ufuse.frame_hook.devices.views import normal_axis
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import (
