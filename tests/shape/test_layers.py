@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -45,6 +46,7 @@ C_INCLUDE = re.compile(r'^#\s*include "([^"]+)"', re.MULTILINE)
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+@functools.cache
 def sources() -> list[tuple[str, Path, ast.Module]]:
     """Parse every Python file of the product."""
     return [
