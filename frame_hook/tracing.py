@@ -57,7 +57,7 @@ from ufuse.frame_hook.interpreter.interpreter import Interpreter, UsualTruth
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, LoopUnpaid, NotRebuilt, Returned
 from ufuse.frame_hook.library import blind_writes
 from ufuse.frame_hook.nests.entries.arrival import headers_outside, kinds_of, nests_that_take
-from ufuse.frame_hook.nests.entries.choice import is_left, open_headers
+from ufuse.frame_hook.nests.entries.left_loops import is_left, open_headers
 from ufuse.frame_hook.nests.known.positions import while_headers
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.operations import attributes

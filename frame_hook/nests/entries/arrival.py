@@ -10,7 +10,7 @@ from typing import Any
 from ufuse.frame_hook.entries.endings import goes_on
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.interpreter.frame import Frame
-from ufuse.frame_hook.nests.entries.choice import written_slots
+from ufuse.frame_hook.nests.entries.screening import written_slots
 from ufuse.frame_hook.nests.known.positions import loop_positions
 from ufuse.frame_hook.nests.known.values import (
     BOOL,

@@ -10,7 +10,7 @@ from typing import Any
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.journal import duration
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
-from ufuse.frame_hook.nests.entries.choice import why_not_instructions
+from ufuse.frame_hook.nests.entries.screening import why_not_instructions
 from ufuse.frame_hook.nests.known.positions import loop_positions, while_headers
 from ufuse.frame_hook.nests.known.refusals import refusal_of, why_not_over
 from ufuse.graph.nest import Nest

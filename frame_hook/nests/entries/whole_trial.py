@@ -16,7 +16,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.nests.calls import inlining
 from ufuse.frame_hook.nests.entries import whole
-from ufuse.frame_hook.nests.entries.choice import names_of
+from ufuse.frame_hook.nests.entries.screening import names_of
 from ufuse.frame_hook.nests.known.frames import is_filled
 from ufuse.graph.records import record
 

@@ -18,29 +18,23 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION, Instruction
 from ufuse.frame_hook.code.places import ON_STACK
-from ufuse.frame_hook.nests.arrays import elementwise, rolls, statements, views
+from ufuse.frame_hook.nests.arrays import statements
 from ufuse.frame_hook.nests.calls import generators, inlining, iterating, recursion, unrolling
 from ufuse.frame_hook.nests.containers import (
     fields,
     identity,
-    keeping,
     object_lists,
 )
 from ufuse.frame_hook.nests.given.outside import Outside
 from ufuse.frame_hook.nests.known import refusals
-from ufuse.frame_hook.nests.known.frames import Frame, Function, Version
+from ufuse.frame_hook.nests.known.frames import Frame, Version
 from ufuse.frame_hook.nests.known.positions import read_behind, written
 from ufuse.frame_hook.nests.known.sides import left_in_loop, read_in_loop
-from ufuse.frame_hook.nests.known.tries import NO_TRIES, RollError, Tries
+from ufuse.frame_hook.nests.known.tries import NO_TRIES, Tries
 from ufuse.frame_hook.nests.known.values import (
-    EITHER_KINDS,
-    TYPES,
-    Array,
     ArrayKind,
-    Complex,
     EitherError,
     EitherKind,
-    Empty,
     Entries,
     Generated,
     Item,
@@ -48,20 +42,13 @@ from ufuse.frame_hook.nests.known.values import (
     ItemsKind,
     Kind,
     Known,
-    Lazy,
     Mapped,
-    MemberKind,
     Members,
-    NewKind,
     NotNativeError,
-    Number,
     NumberKind,
-    Part,
     SlotKind,
-    TemporaryKind,
     Turning,
     Unrolled,
-    ViewKind,
     array_kind,
     constant_kind,
     is_none,
@@ -72,7 +59,8 @@ from ufuse.frame_hook.nests.known.ways import DOUBT, ITERATOR, Outermost
 from ufuse.frame_hook.nests.loops import carried, finishing, leaving
 from ufuse.frame_hook.nests.loops.finishing import Read
 from ufuse.frame_hook.nests.loops.outermost import outermost
-from ufuse.frame_hook.nests.numbers import complexes, conversions, either
+from ufuse.frame_hook.nests.loops.versions import Versions
+from ufuse.frame_hook.nests.numbers import conversions, either
 from ufuse.frame_hook.nests.opcodes import (
     dispatch,
     displays,
@@ -83,8 +71,6 @@ from ufuse.frame_hook.nests.opcodes import (
 )
 from ufuse.frame_hook.nests.opcodes.handlers import HANDLERS
 from ufuse.frame_hook.nests.reading import operations
-from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest import (
     I1,
@@ -92,7 +78,6 @@ from ufuse.graph.nest import (
     TURNS,
 )
 
-MOST_VERSIONS = 16  # of one position
 MOST_BLOCKS = 200
 MOST_TWICE = 100  # instructions of a loop that is read for two sets of scalars
 # What fills `HANDLERS`.
@@ -100,7 +85,7 @@ HANDLING = (displays, functions, operators, variables)
 OF_NUMBERS = ("BINARY_OP", "COMPARE_OP", "STORE_SUBSCR", "UNARY_NEGATIVE", "CALL")
 
 
-class LoopReader(Reader):
+class LoopReader(Versions):
     """Reads the loop whose header stands at a position, for the state in which a frame comes to it."""
 
     def __init__(
@@ -145,10 +130,10 @@ class LoopReader(Reader):
             for slot in self.written
             if isinstance(self.kinds.get(slot), NumberKind | ArrayKind | ItemsKind)
         )
-        self._waiting: list[Version] = []
-        self._counts: dict[str, int] = {}  # of versions, by what their labels have in common
-        self._comes_back = False  # to the header, from some turn
-        self._mismatch: str | None = None  # why not from another
+        self.waiting = []
+        self.counts = {}
+        self.comes_back = False
+        self.mismatch = None
         # What is not done where a list may get items or none, as far as that is known, and where.
         self._unknown: tuple[NotNativeError, Frame, Instruction] | None = None
         self.outermost = self._outermost_iterator()
@@ -191,7 +176,7 @@ class LoopReader(Reader):
                 self._begin_with_nothing(slot)
             elif slot in live or (value is not self.null and not _hook.has_no_finalizer(value)):
                 raise NotNativeError(f"{names[slot]} is no number or array", later=True)
-        for slot, kind in self._unsettled():
+        for slot, kind in self.unsettled():
             self.frame.slots[slot] = EitherKind(kind.kind)
         self._guard_numbers()
         for slot, own in self.kinds.items():
@@ -206,17 +191,17 @@ class LoopReader(Reader):
             self.frame.slots = others
             self.label(self.version(self.position))
         headers = []
-        while self._waiting or recursion.go_on(self):
+        while self.waiting or recursion.go_on(self):
             if len(self.out.blocks) > MOST_BLOCKS:
-                self._refuse_size("it is too long")
-            if not self._waiting:
+                self.refuse_size("it is too long")
+            if not self.waiting:
                 continue
-            version = self._waiting.pop()
+            version = self.waiting.pop()
             self.out.begin(self.labels[version])
             self.resume(version)
             if (
                 version.place == ("", self.position)
-                and self._changed_kind(dict(version.locals)) is None
+                and self.changed_kind(dict(version.locals)) is None
             ):
                 headers.append(version)
                 self.label(self._as_it_comes(version))
@@ -232,8 +217,8 @@ class LoopReader(Reader):
             finally:
                 # Its traceback has this frame: neither may keep the program's objects alive.
                 del why
-        if not self._comes_back:
-            raise NotNativeError(self._mismatch or "no turn of it ends", later=True)
+        if not self.comes_back:
+            raise NotNativeError(self.mismatch or "no turn of it ends", later=True)
         if self.is_while and not self.exits:
             raise NotNativeError("what is read behind it has no value yet", later=True)
         statements.refuse_long(self)
@@ -299,179 +284,6 @@ class LoopReader(Reader):
             if slot >= 0
         )
         return replace(version, locals=locals_)
-
-    # Versions -------------------------------------------------------------------------------------------------
-
-    def version(self, position: int) -> Version:
-        """What the function being read comes to a position with; sets what its stack holds."""
-        elementwise.settle(self)
-        frame = self.frame
-        if self.tries.widened:
-            self._widen(position)
-        if self.tries.gives_lists:
-            self.stack[:] = [identity.moved(self, item) for item in self.stack]
-        if frame.caller is None and position == self.position:  # a chunk may end here, or begin
-            frame.unique, frame.listed = set(), {}
-        function, live = frame.function, frame.function.live[position]
-        always = self.changed if frame.caller is None else function.hidden
-        kept = sorted(slot for slot in frame.slots if slot in live or slot in always or slot < 0)
-        stack = tuple(
-            item  # which is used once, before anything else can be
-            if isinstance(item, Generated)
-            else self._kept_on_stack(_stack_variable(function, place), item)
-            for place, item in enumerate(frame.stack)
-        )
-        locals_ = tuple((slot, unrolling.settled(frame.slots[slot], frame.stack)) for slot in kept)
-        unique = frozenset(frame.unique.intersection(kept))
-        listed = identity.kept_listed(self, kept, self._going_on(position))
-        return Version(function, position, locals_, stack, frame.caller, unique, listed)
-
-    def _going_on(self, position: int) -> str:
-        """The name of the loop whose header stands at a position; "" where none does."""
-        top = self.stack[-1] if self.stack else None
-        is_header = self.frame.function.table[position].opname == "FOR_ITER"
-        return top.name if is_header and isinstance(top, Turning) else ""
-
-    def _kept_on_stack(self, name: str, item: Item) -> Kind:
-        kind = keeping.keep(self, name, item)
-        if isinstance(item, Number) and item.is_new and isinstance(kind, NumberKind):
-            return NewKind(kind)
-        return kind
-
-    def _is_header(self, version: Version) -> bool:
-        if unrolling.is_unrolled(version.stack):
-            return False
-        return version.function.table[version.position].opname == "FOR_ITER"
-
-    def _widen(self, position: int) -> None:
-        """Where a loop begins its turns make some locals Python's or NumPy's, whichever."""
-        frame = self.frame
-        is_header = frame.function.table[position].opname == "FOR_ITER"
-        if is_header and not unrolling.is_unrolled(frame.stack):
-            for slot, kind in self._unsettled():
-                name = frame.function.variable(slot)
-                if frame.caller is None:
-                    self.out.set(f"{name}.tag", self.out.constant(I1, kind.numpy))
-                    frame.slots[slot] = EitherKind(kind.kind)
-                else:
-                    one = either.widened(self.out, keeping.kept(self, name, kind))
-                    frame.slots[slot] = keeping.keep(self, name, one)
-
-    def _unsettled(self) -> list[tuple[int, NumberKind]]:
-        """The frame's locals that are to be Python's or NumPy's numbers, and are known to be one of them."""
-        function = self.frame.function
-        return [
-            (slot, kind)
-            for slot, one in self.frame.slots.items()
-            if isinstance(kind := unrolling.settled(one, self.frame.stack), NumberKind)
-            and not isinstance(kind, EitherKind)
-            and kind.kind in EITHER_KINDS
-            and function.variable(slot) in (self.tries.widened or ())
-        ]
-
-    def resume(self, version: Version) -> None:
-        """Go on from a version."""
-        self.frame = Frame(
-            version.function,
-            dict(version.locals),
-            [],
-            version.caller,
-            set(version.unique),
-            dict(version.listed),
-        )
-        self.take_stack(version)
-
-    def take_stack(self, version: Version) -> None:
-        """Have on the stack what a version has in variables."""
-        self.stack[:] = [
-            keeping.kept(self, _stack_variable(version.function, place), kind)
-            for place, kind in enumerate(version.stack)
-        ]
-
-    def function(self, which: int, called: symbols.Function) -> Function:
-        """A function that is called here, of several that may be; `which` is the id of what makes it another."""
-        key = f"{self.frame.function.prefix}.{called.code.co_name}@{self.at.position}.", which
-        if key not in self.functions:
-            self.functions[key] = Function(called.code, key[0], called)
-        return self.functions[key]
-
-    def generator(self, code: types.CodeType, consumer: generators.Consumer) -> Function:
-        """A generator expression whose items are taken here."""
-        prefix = f"{self.frame.function.prefix}.{code.co_name}@{self.at.position}."
-        key = prefix, id(code), consumer  # which may be one of several that the call is of
-        if key not in self.functions:
-            called = symbols.Function(
-                code, self.outside.globals_of(self.frame.function.called), (), {}, ()
-            )
-            self.functions[key] = Function(code, prefix, called, consumer)
-        return self.functions[key]
-
-    def label(self, version: Version) -> str:
-        """The label of a version, which is read if it has not been."""
-        known = self.labels.get(version)
-        if known is None:
-            if self.tries.widened is not None and self._is_header(version):
-                known_versions = [one for one in self.labels if one.place == version.place]
-                either.check_versions(known_versions, version)
-            known = f"{version.function.prefix}at{version.position}{unrolling.suffix(version)}"
-            count = self._counts[known] = self._counts.get(known, 0) + 1
-            if count > MOST_VERSIONS:
-                self._refuse_size("the types of its variables change too often")
-            known = self.labels[version] = known + (f"_{count}" if count > 1 else "")
-            self._waiting.append(version)
-        return known
-
-    def _refuse_size(self, why: str) -> None:
-        """Refuse the loop; or, where that may be why, to unroll loops in it."""
-        if self.unrolls:
-            raise RollError(None)
-        raise NotNativeError(why)
-
-    def target(self, position: int) -> str:
-        """The label where control goes on with the variables and the stack as they are; sets what the stack holds."""
-        if position in self.frame.function.left:
-            self.doubts = True
-            return DOUBT
-        if self.frame.caller is None:
-            if position not in self.region and position != self.position:
-                return leaving.exit_label(self, position)
-            if position == self.position and not self._may_turn():
-                return leaving.exit_label(self, position)
-        return self.label(self.version(position))
-
-    def _may_turn(self) -> bool:
-        """Whether the header may be gone back to: else the turn is plain Python's."""
-        if self.stack:
-            raise NotNativeError("its stack is not empty between turns")
-        mismatch = self._changed_kind(self.slots)
-        if mismatch is not None:
-            self._mismatch = mismatch
-            return False
-        self._comes_back = True
-        return True
-
-    def _changed_kind(self, slots: Mapping[int, Kind]) -> str | None:
-        """What no longer has the kind with which the frame brought it."""
-        for slot, nothing in self.nothing.items():
-            if slots.get(slot) != nothing:
-                return f"{self.own.names[slot]} gets a value"
-        for slot in self.begins_empty - self.written_cells:
-            if not isinstance(slots.get(slot), NumberKind | None):
-                return f"{self.own.names[slot]} gets a value"
-        for slot in self.changed:
-            kind, now = self.kinds[slot], unrolling.settled(slots.get(slot), self.stack)
-            if isinstance(kind, NumberKind):
-                if not isinstance(now, NumberKind) or now.kind != kind.kind:
-                    return f"{self.own.names[slot]} changes its type"
-            elif isinstance(kind, MemberKind):
-                if now != kind:
-                    return f"{self.own.names[slot]} is no item of the list any more"
-            elif isinstance(kind, ItemsKind):
-                if not carried.fits(kind, now):
-                    return f"{self.own.names[slot]} changes the types of its items"
-            elif not isinstance(now, ArrayKind | TemporaryKind | ViewKind):
-                return f"{self.own.names[slot]} is no array any more"
-        return None
 
     # Blocks ---------------------------------------------------------------------------------------------------
 
@@ -628,137 +440,6 @@ class LoopReader(Reader):
             item = self.stack.pop()
             self.stack.append(identity.turned(self, turning.kind, item, turning.name))
 
-    # Locals ---------------------------------------------------------------------------------------------------
-
-    def variable(self, slot: int, kind: str) -> str:
-        """The variable that holds a local of the loop's own function, of a kind."""
-        name, own = self.own.names[slot], self.kinds.get(slot)
-        return name if isinstance(own, NumberKind) and own.kind == kind else f"{name}:{kind}"
-
-    def load(self, slot: int) -> None:
-        """Push a local."""
-        kind = self.slots.get(slot)
-        if kind is None:
-            self._load_from_outside(slot)
-        else:
-            item = self._kept(self.frame.function, slot, kind)
-            self.stack.append(identity.loaded(item, slot))
-
-    def _kept(self, function: Function, slot: int, kind: Kind) -> Item:
-        """What a variable of the function being read, or of one that calls it, holds."""
-        if function is not self.own:
-            return keeping.kept(self, function.variable(slot), kind)
-        if slot in self.own.live[self.position] and slot in self.kinds:
-            self.used.add(slot)
-        if isinstance(kind, NumberKind):
-            return self._number(slot, kind)
-        return keeping.kept(self, function.names[slot], kind)
-
-    def _number(self, slot: int, kind: NumberKind) -> Number | Complex:
-        """The number that a local of the loop's own function is."""
-        name = self.variable(slot, kind.kind)
-        if not isinstance(kind, EitherKind):
-            return complexes.kept(self.out, name, kind)
-        value = self.out.get(name, TYPES[kind.kind])
-        return Number(kind, value, self.out.get(f"{self.own.names[slot]}.tag", I1))
-
-    def _load_from_outside(self, slot: int) -> None:
-        """Push a local that is no number or array: what the loop does not write is a constant."""
-        is_own, function = self.frame.caller is None, self.frame.function
-        is_written = is_own and slot in self.written
-        if not is_own or is_written:  # it has no value
-            self.go_to_doubt()
-            return
-        if self.state[slot] is self.null:
-            raise NotNativeError(f"{function.names[slot]} has no value")
-        self.stack.append(self.outside.local(slot))
-
-    def store(self, slot: int) -> None:
-        """Pop a local's new value."""
-        item, function = self.stack.pop(), self.frame.function
-        if self.tries.gives_lists:
-            identity.store(self, slot, item)
-        if isinstance(item, Empty):  # what a comprehension has hidden
-            self.slots.pop(slot, None)
-            return
-        if self.frame.caller is not None:
-            kind = keeping.keep(self, function.variable(slot), item)
-            self.slots[slot] = unrolling.kind_in_turn(self, item) or kind
-            return
-        if slot in function.own_cells and not _is_number(item):
-            raise NotNativeError(f"{function.names[slot]} is bound to what is no number")
-        if isinstance(item, Array | Part | Lazy):
-            self._store_array(slot, item)
-            return
-        if isinstance(self.kinds.get(slot), ArrayKind):
-            raise NotNativeError(f"{function.names[slot]} is replaced by what is no array")
-        if isinstance(item, Items) and isinstance(self.kinds.get(slot), ItemsKind):
-            item = carried.with_numbers(self, item)
-        if not _is_number(item):
-            self.slots[slot] = keeping.keep(self, function.names[slot], item)
-            return
-        one = complexes.scalar(self.out, item)
-        complexes.keep(self.out, self.variable(slot, one.type.kind), one)
-        if isinstance(one, Number) and one.tag is not None:
-            self.out.set(f"{function.names[slot]}.tag", one.tag)
-        self.slots[slot] = unrolling.kind_in_turn(self, item) or one.type
-
-    def _store_array(self, slot: int, item: Array | Part | Lazy) -> None:
-        name = self.own.names[slot]
-        if isinstance(self.kinds.get(slot), NumberKind):
-            raise NotNativeError(f"{name} is replaced by an array")
-        if isinstance(item, Lazy) and rolls.is_view(item):
-            item = elementwise.computed(self, item)
-        if slot in self.changed and isinstance(item, Array | Part):
-            item = self._given_back(slot, item)
-        self.memory.overwritten = slot, item
-        self.slots[slot] = keeping.keep(self, name, item)
-        self.memory.overwritten = None
-
-    def _given_back(self, slot: int, item: Array | Part) -> Array | Part:
-        """An array or view that the frame gets back."""
-        if isinstance(item, Array) and not item.indices:
-            return item
-        view = views.bindable(self, item, self.own.names[slot])
-        self.viewed.add(slot)
-        return view
-
-    # Names ----------------------------------------------------------------------------------------------------
-
-    def load_around(self, slot: int) -> None:
-        """Push a variable that lies in a cell: of the function around, or one that inner functions use."""
-        function = self.frame.function
-        if slot in self.slots:
-            self.load(slot)
-        elif function.called is not None and slot in function.own_cells:
-            self.go_to_doubt()  # it has no value
-        else:
-            self.stack.append(self._from_cell(function, slot))
-
-    def content(self, function: Function, slot: int) -> Item:
-        """What a variable in a cell holds, of the function being read or of one that calls it."""
-        version = self.frame.caller
-        kinds: Mapping[int, Kind] = self.slots
-        if self.frame.function is not function:
-            while version is not None and version.function is not function:
-                version = version.caller
-            if version is None:
-                raise NotNativeError("it calls a function that a call has made")
-            kinds = dict(version.locals)
-        if slot in kinds:
-            return self._kept(function, slot, kinds[slot])
-        if slot in function.own_cells and (function.called is not None or slot in self.written):
-            raise NotNativeError(f"{function.names[slot]} has no value")
-        return self._from_cell(function, slot)
-
-    def _from_cell(self, function: Function, slot: int) -> Item:
-        """A variable in a cell that the loop does not write, guarded."""
-        if function.called is None and (function.is_comprehension or slot in function.own_cells):
-            register = self.outside.number_around(slot, function.names[slot])
-            if register is not None:
-                return fields.around(self, register)
-        return self.outside.cell(function.called, slot, function.names)
-
     # Calls ----------------------------------------------------------------------------------------------------
 
     def leave(self, item: Item) -> None:
@@ -798,22 +479,12 @@ def _has_none(stack: list[Item]) -> bool:
     return any(map(is_none, stack[-3:]))
 
 
-def _is_number(item: Item) -> bool:
-    return isinstance(item, Number | Complex) or (
-        isinstance(item, Known) and kind_of(item.value) is not None
-    )
-
-
 def _known_jump(name: str, item: Item) -> bool | None:
     """Whether a conditional jump is taken, where that is known."""
     if "NONE" in name:
         return is_none(item) is not ("NOT_NONE" in name)
     truth = known_truth(item)
     return None if truth is None else truth is ("IF_TRUE" in name)
-
-
-def _stack_variable(function: Function, place: int) -> str:
-    return f"{function.prefix}.stack{place}"
 
 
 def _slot_kind(slot: int, value: Any, *, is_written: bool) -> SlotKind | None:

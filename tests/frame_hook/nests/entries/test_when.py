@@ -21,7 +21,8 @@ from tests.support.native_loops import loops_of
 from ufuse import decorator
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
-from ufuse.frame_hook.nests.entries.choice import NOW, Loops, written_slots
+from ufuse.frame_hook.nests.entries.choice import NOW, Loops
+from ufuse.frame_hook.nests.entries.screening import written_slots
 from ufuse.frame_hook.nests.known.refusals import refusal_of
 from ufuse.frame_hook.session import COSTLY, REFUSING
 

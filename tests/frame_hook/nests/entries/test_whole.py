@@ -28,7 +28,7 @@ from tests.support.recording import arguments
 from ufuse.backends.numpy import _tiles
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names
-from ufuse.frame_hook.nests.entries import choice, whole
+from ufuse.frame_hook.nests.entries import screening, whole
 from ufuse.frame_hook.nests.known import sides
 
 pytest.importorskip("llvmlite")
@@ -353,8 +353,14 @@ def test_a_function_is_looked_over_once(monkeypatch: pytest.MonkeyPatch) -> None
         looked_over.append(code)
         return sides.read_positions(code)
 
-    monkeypatch.setattr(choice, "read_positions", counted)
-    assert choice.names_of(edit_distance.__code__.replace()) == {"int", "len", "min", "np", "range"}
+    monkeypatch.setattr(screening, "read_positions", counted)
+    assert screening.names_of(edit_distance.__code__.replace()) == {
+        "int",
+        "len",
+        "min",
+        "np",
+        "range",
+    }
     assert len(looked_over) == 1
 
 
