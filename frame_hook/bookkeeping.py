@@ -16,8 +16,9 @@ from ufuse.frame_hook.code.stops import why_not_resume
 from ufuse.frame_hook.entries.entry import Specialisation
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
-from ufuse.frame_hook.nests.choice import Loops, written_slots
-from ufuse.frame_hook.nests.positions import behind_loop, loop_positions
+from ufuse.frame_hook.nests.entries.choice import Loops
+from ufuse.frame_hook.nests.entries.screening import written_slots
+from ufuse.frame_hook.nests.known.positions import behind_loop, loop_positions
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
 from ufuse.frame_hook.tracing import first_line
 

@@ -14,7 +14,7 @@ from ufuse.frame_hook.entries import branches
 from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.interpreter.interpreter import UsualTruth
-from ufuse.frame_hook.nests import whole
+from ufuse.frame_hook.nests.entries import whole
 from ufuse.frame_hook.tracing import Attempt, Tracer, Wanted
 
 __builtins__ = KEPT

@@ -7,23 +7,23 @@ from ufuse.frame_hook.arrays import (
     composed,
     converter,
     converting,
-    device_calls,
-    device_draws,
-    device_images,
-    device_indexing,
-    device_joining,
-    device_making,
-    device_methods,
-    device_numbers,
-    device_streams,
-    device_transforms,
-    device_views,
     error_states,
     making,
     missing,
     reductions,
     some_arguments,
 )
+from ufuse.frame_hook.devices import calls as device_calls
+from ufuse.frame_hook.devices import draws as device_draws
+from ufuse.frame_hook.devices import images as device_images
+from ufuse.frame_hook.devices import indexing as device_indexing
+from ufuse.frame_hook.devices import joining as device_joining
+from ufuse.frame_hook.devices import making as device_making
+from ufuse.frame_hook.devices import methods as device_methods
+from ufuse.frame_hook.devices import numbers as device_numbers
+from ufuse.frame_hook.devices import streams as device_streams
+from ufuse.frame_hook.devices import transforms as device_transforms
+from ufuse.frame_hook.devices import views as device_views
 from ufuse.frame_hook.library import (
     bisection,
     blind_writes,

@@ -33,19 +33,12 @@ from ufuse.frame_hook.entries.entry import (
 )
 from ufuse.frame_hook.entries.journal import Decision, Journal, Stats
 from ufuse.frame_hook.entries.learned import CodeRecord, Places, Retrace
-from ufuse.frame_hook.nests import whole, whole_trial
-from ufuse.frame_hook.nests.choice import (
-    ASK_LATEST,
-    ASK_SOON,
-    RESTS,
-    TOO_SHORT,
-    Loops,
-    has_loops,
-    written_slots,
-)
-from ufuse.frame_hook.nests.entry import NestMaker, begins_loop, goes_to_loop, has_turns
-from ufuse.frame_hook.nests.positions import while_headers
-from ufuse.frame_hook.nests.records import LoopRecord, loop_records
+from ufuse.frame_hook.nests.entries import whole, whole_trial
+from ufuse.frame_hook.nests.entries.choice import ASK_LATEST, ASK_SOON, RESTS, TOO_SHORT, Loops
+from ufuse.frame_hook.nests.entries.entry import NestMaker, begins_loop, goes_to_loop, has_turns
+from ufuse.frame_hook.nests.entries.records import LoopRecord, loop_records
+from ufuse.frame_hook.nests.entries.screening import has_loops, written_slots
+from ufuse.frame_hook.nests.known.positions import while_headers
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.paid_traces import PaidTraces
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak

@@ -51,13 +51,14 @@ from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.fork_refusals import CannotFork
+from ufuse.frame_hook.interpreter.forks import fork
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter, UsualTruth
 from ufuse.frame_hook.interpreter.outcomes import LoopTooLong, LoopUnpaid, NotRebuilt, Returned
 from ufuse.frame_hook.library import blind_writes
-from ufuse.frame_hook.nests.arrival import headers_outside, kinds_of, nests_that_take
-from ufuse.frame_hook.nests.choice import is_left, open_headers
-from ufuse.frame_hook.nests.positions import while_headers
+from ufuse.frame_hook.nests.entries.arrival import headers_outside, kinds_of, nests_that_take
+from ufuse.frame_hook.nests.entries.left_loops import is_left, open_headers
+from ufuse.frame_hook.nests.known.positions import while_headers
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.operations import attributes
 from ufuse.frame_hook.trace.changes import Effect, described
@@ -335,6 +336,7 @@ class Tracer:
             trace,
             call=calls.call,
             attribute=attributes.attribute,
+            fork=fork,
             stop_at=stop_at,
             kept_loops=frozenset(record.kept_loops),
             watched=watched(trace, state),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.errors import UfuseError
-from ufuse.frame_hook.nests.entry import Making, NestMaker
+from ufuse.frame_hook.nests.entries.entry import Making, NestMaker
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, version_of
 from ufuse.graph.nest import ARRAYS, MARKS, OBJECTS, TURNS, ArraySlot, Nest

@@ -14,7 +14,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.entries.journal import Stats
 from ufuse.frame_hook.entries.learned import Retrace
-from ufuse.frame_hook.nests.records import LoopRecord
+from ufuse.frame_hook.nests.entries.records import LoopRecord
 from ufuse.frame_hook.session import Session
 from ufuse.frame_hook.trace.reasons import Break
 from ufuse.spec import Spec

@@ -27,7 +27,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook._hook import shared_session
 from ufuse.frame_hook.code.by_code import ByFunction
 from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
-from ufuse.frame_hook.nests.entry import NestMaker
+from ufuse.frame_hook.nests.entries.entry import NestMaker
 from ufuse.frame_hook.session import Session
 from ufuse.graph.node import Graph
 from ufuse.graph.records import individual

@@ -184,6 +184,9 @@ class Visits:
             self.unseen += (calls - self.calls - 1) * self.mean
 
 
+NOT_VISITED = Visits()
+
+
 def _run(iterator: Any, calls: int) -> Any:
     """What stands for a run of a loop. An iterator over a sequence is not kept alive: it holds the user's arrays."""
     return iterator if type(iterator) is RANGE_ITERATOR else (id(iterator), calls)

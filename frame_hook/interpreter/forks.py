@@ -10,13 +10,13 @@ made again without it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import Instruction
 from ufuse.frame_hook.code.meeting import meeting_place
 from ufuse.frame_hook.interpreter.fork_refusals import REFUSALS, CannotFork, Unlike
 from ufuse.frame_hook.interpreter.frame import Frame
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.merging import join
 from ufuse.frame_hook.interpreter.outcomes import (
     Choice,
@@ -29,9 +29,6 @@ from ufuse.frame_hook.interpreter.outcomes import (
 from ufuse.frame_hook.interpreter.side import Before, Taken, before_branch, noting_reads, take_back
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Instance, Symbol
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.interpreter.interpreter import Interpreter
 
 
 def fork(

@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import Instruction
 from ufuse.frame_hook.code.raising import raising_side
-from ufuse.frame_hook.interpreter.forks import fork
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.handlers import HANDLERS
 from ufuse.frame_hook.interpreter.outcomes import (
@@ -56,6 +55,7 @@ LEAST_COST = 0.004  # seconds of a trace that unrolls a loop, below which it nee
 
 CallRule = Callable[["Interpreter", Symbol, Sequence[Symbol], Mapping[str, Symbol]], Symbol]
 AttributeRule = Callable[["Interpreter", Symbol, str], Symbol]
+Fork = Callable[["Interpreter", Frame, Instruction, Choice], Returned | None]
 
 
 UsualTruth = Callable[[CodeType, int, bool | None], bool | None]
@@ -66,8 +66,9 @@ class Interpreter:
 
     `stop_at` is the number of root instructions after which the trace ends on purpose, because an earlier try broke
     there. `kept_loops` are the backward jumps that are not unrolled. `call` and `attribute` know the rules of calls
-    and attributes; they are arguments because those rules need the interpreter. `may_end` is asked before each root
-    instruction but the first, with the number of those run and the position, whether the trace is to end there.
+    and attributes, `fork` goes on behind both sides of a jump; they are arguments because those need the interpreter.
+    `may_end` is asked before each root instruction but the first, with the number of those run and the position,
+    whether the trace is to end there.
     `watched` are registers of the state whose values must not die inside the graph, with their names. `deadline` is a
     moment of `time.thread_time` after which the longest loop of the root is not unrolled, or, where it has none,
     functions that are being inlined break the graph. `may_cost` is how many seconds the trace may take where it unrolls
@@ -90,6 +91,7 @@ class Interpreter:
         *,
         call: CallRule,
         attribute: AttributeRule,
+        fork: Fork,
         stop_at: int | None,
         kept_loops: frozenset[int],
         watched: Mapping[int, str] = MappingProxyType({}),
@@ -110,6 +112,7 @@ class Interpreter:
         self._function = function
         self._call = call
         self._attribute = attribute
+        self._fork = fork
         self.handled: list[Symbol] = []  # exceptions that handlers of the trace have caught
         self.generators: list[Generator] = []  # that have begun
         self.cells: list[Cell] = []  # that the trace has made
@@ -392,7 +395,7 @@ class Interpreter:
             return None
         self.forks += 1
         self.all_forks += 1
-        returned = fork(self, frame, jump, choice)
+        returned = self._fork(self, frame, jump, choice)
         self.forks -= 1
         return returned
 

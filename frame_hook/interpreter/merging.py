@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.interpreter.fork_refusals import CannotFork, Unlike
 from ufuse.frame_hook.interpreter.frame import Frame
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Choice
 from ufuse.frame_hook.interpreter.side import COPIED, Before, Taken, hold, node_of, words_for
 from ufuse.frame_hook.trace.changes import Effect, described
@@ -35,9 +36,6 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.records import individual
 from ufuse.graph.text import type_text
 from ufuse.graph.types import ArrayType, NumberType
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.interpreter.interpreter import Interpreter
 
 SETS = frozenset(
     {"list_set", "dict_set", "set_attr", "cell_set"}

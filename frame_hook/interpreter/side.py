@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ufuse.frame_hook.interpreter.fork_refusals import Unlike
 from ufuse.frame_hook.interpreter.frame import Frame
+from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.trace.changes import Changes, Effect, ObjectOperand, described
 from ufuse.frame_hook.trace.draft import SAME_ANYWHERE, Draft
 from ufuse.frame_hook.trace.followed import exactly
@@ -46,9 +47,6 @@ from ufuse.frame_hook.trace.symbols import (
 from ufuse.graph.node import Node
 from ufuse.graph.ops import Kind
 from ufuse.graph.records import record
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.interpreter.interpreter import Interpreter
 
 COPIED = SAME_ANYWHERE  # each body has its own
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, devices
+from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.code.instructions import VERSION
+from ufuse.frame_hook.devices import arrays as devices
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.interpreter.rules import BUILTINS, Rule, rule_for

@@ -11,20 +11,16 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import (
-    arrays,
-    device_indexing,
-    device_kernels,
-    device_making,
-    device_methods,
-    devices,
-    draws,
-    some_arguments,
-)
+from ufuse.frame_hook.arrays import arrays, draws, some_arguments
 from ufuse.frame_hook.arrays.overriders import refuse_overriders
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import instructions, slot_names
 from ufuse.frame_hook.code.places import full_name
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices import indexing as device_indexing
+from ufuse.frame_hook.devices import kernels as device_kernels
+from ufuse.frame_hook.devices import making as device_making
+from ufuse.frame_hook.devices import methods as device_methods
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import (

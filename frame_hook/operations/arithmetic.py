@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, devices
+from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.scalars import operator_function, scalar
+from ufuse.frame_hook.devices import arrays as devices
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import (

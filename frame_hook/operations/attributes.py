@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook import _hook
-from ufuse.frame_hook.arrays import arrays, device_numbers, device_views, devices, flags, indexing
+from ufuse.frame_hook.arrays import arrays, flags, indexing
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices import numbers as device_numbers
+from ufuse.frame_hook.devices import views as device_views
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.rules import blind_write_of
 from ufuse.frame_hook.objects import attribute_stores, classes

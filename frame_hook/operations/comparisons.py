@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import arrays, device_numbers, devices
+from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.scalars import scalar
+from ufuse.frame_hook.devices import arrays as devices
+from ufuse.frame_hook.devices import numbers as device_numbers
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.objects.classes import (
     call_special,

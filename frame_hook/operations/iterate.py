@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.arrays import devices, indexing
+from ufuse.frame_hook.arrays import indexing
+from ufuse.frame_hook.devices import arrays as devices
 from ufuse.frame_hook.interpreter import generators
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error

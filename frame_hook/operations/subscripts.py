@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ufuse.frame_hook.arrays import device_indexing, flags, indexing
+from ufuse.frame_hook.arrays import flags, indexing
+from ufuse.frame_hook.devices import indexing as device_indexing
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import raise_error
 from ufuse.frame_hook.objects.classes import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -22,7 +23,12 @@ ROOMS = {
     "graph": ("", "typing", "memory", "text", "semantics", "passes"),
     "backends": ("", "planning", "numpy", "cupy"),
     "frame_hook": (
-        "code", "trace", "interpreter", "objects", "arrays", "operations", "library", "opcodes", "entries", "nests", "",
+        "code", "trace", "interpreter", "objects", "arrays", "devices", "operations", "library", "opcodes", "entries",
+        "nests", "",
+    ),
+    "frame_hook/nests": (
+        "known", "numbers", "given", "reading", "arrays", "containers", "calls", "opcodes", "loops",
+        "entries",
     ),
     "ufuse": ("errors", "diagnostics", ""),
 }  # fmt: skip
@@ -40,6 +46,7 @@ C_INCLUDE = re.compile(r'^#\s*include "([^"]+)"', re.MULTILINE)
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+@functools.cache
 def sources() -> list[tuple[str, Path, ast.Module]]:
     """Parse every Python file of the product."""
     return [
@@ -76,10 +83,11 @@ def imported_folders(node: ast.stmt) -> set[str]:
 def rooms_entered(node: ast.stmt, folder: str) -> set[str]:
     """Name the rooms of one folder that a statement imports from; "" is the folder itself."""
     paths = [name.split(".") for name in modules_imported(node)]
+    outer = folder.split("/")
     if folder == "ufuse":
         inside = [path for path in paths if path[0] not in MAY_IMPORT]
     else:
-        inside = [path[1:] for path in paths if path[0] == folder]
+        inside = [path[len(outer) :] for path in paths if path[: len(outer)] == outer]
     return {
         path[0] if path and path[0] in ROOMS[folder] else ""
         for path in inside
@@ -116,17 +124,19 @@ def test_imports_point_one_way() -> None:
 def test_rooms_import_only_rooms_before_them() -> None:
     """Within a folder a room imports itself and the rooms before it."""
     wrong = []
-    for folder, path, tree in sources():
-        if folder not in ROOMS:
-            continue
-        order = ROOMS[folder]
-        room = path.relative_to(ROOT / folder).parts[0].removesuffix(".py")
-        allowed = order[: order.index(room if room in order else "") + 1]
-        wrong += [
-            f"{path.relative_to(ROOT)}:{node.lineno} imports {target or folder}"
-            for node in statements(tree)
-            for target in rooms_entered(node, folder) - set(allowed)
-        ]
+    for folder, order in ROOMS.items():
+        for _, path, tree in sources():
+            if not path.is_relative_to(ROOT / folder):
+                continue
+            room = path.relative_to(ROOT / folder).parts[0].removesuffix(".py")
+            if room == "__init__":
+                continue
+            allowed = order[: order.index(room if room in order else "") + 1]
+            wrong += [
+                f"{path.relative_to(ROOT)}:{node.lineno} imports {target or folder}"
+                for node in statements(tree)
+                for target in rooms_entered(node, folder) - set(allowed)
+            ]
     assert not wrong, "\n".join(wrong)
 
 
@@ -134,8 +144,33 @@ def test_every_room_is_in_the_order() -> None:
     """A new folder gets a place in the order before it gets code."""
     for folder, order in ROOMS.items():
         rooms = {path.parent.name for path in (ROOT / folder).glob("*/__init__.py")}
-        files = {path.stem for path in (ROOT / folder).glob("*.py")}
+        files = {path.stem for path in (ROOT / folder).glob("*.py")} - {"__init__"}
         assert rooms <= set(order) <= rooms | files | {""}, folder
+        assert "" in order or not files, folder
+
+
+def test_no_circle_of_modules() -> None:
+    """No two modules import each other, not even by way of others, or for types alone."""
+    trees = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        .removeprefix("ufuse.")
+        .removesuffix(".__init__"): tree
+        for _, path, tree in sources()
+    }
+    uses: dict[str, set[str]] = {}
+    for name, tree in trees.items():
+        imported = {
+            one
+            for node in statements(tree)
+            for one in modules_imported(node)
+            if not (ROOT / one.replace(".", "/")).with_suffix(".pyi").exists()  # C
+        }
+        found = {one if one in trees else one.rpartition(".")[0] for one in imported}
+        uses[name] = (found & trees.keys()) - {name}
+    try:
+        TopologicalSorter(uses).prepare()
+    except CycleError as error:
+        pytest.fail(" uses ".join(reversed(error.args[1])))
 
 
 @pytest.mark.parametrize("folder", C_ROOMS)

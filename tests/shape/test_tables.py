@@ -25,7 +25,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import NAMES
 from ufuse.frame_hook.interpreter.fork_refusals import REFUSALS as SIDES
 from ufuse.frame_hook.interpreter.handlers import HANDLERS
-from ufuse.frame_hook.nests.refusals import REFUSALS
+from ufuse.frame_hook.nests.known.refusals import REFUSALS
 from ufuse.frame_hook.trace.reasons import INSTRUCTIONS, REASONS, Break, GraphBreak
 from ufuse.frame_hook.tracing import Attempt, Tracer
 from ufuse.graph import node, ops, text, types

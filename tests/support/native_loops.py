@@ -17,8 +17,8 @@ from tests.support.copying import independent_copy
 from tests.support.modes import EVERY, asks, one_of, shows
 from tests.support.recording import Call, Mode, arguments, recorded
 from ufuse.frame_hook import session
-from ufuse.frame_hook.nests import choice
-from ufuse.frame_hook.nests.records import LoopRecord
+from ufuse.frame_hook.nests.entries import choice, left_loops
+from ufuse.frame_hook.nests.entries.records import LoopRecord
 from ufuse.frame_hook.tracing import Tracer
 
 
@@ -100,7 +100,7 @@ def check_kept(
 
 def leave_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no loop unrolled in graphs."""
-    monkeypatch.setattr(choice, "UNROLLED_AT_MOST", 0)
+    monkeypatch.setattr(left_loops, "UNROLLED_AT_MOST", 0)
     monkeypatch.setattr(session, "Tracer", partial(_leaving, Tracer))
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ufuse.frame_hook.nests import whole
-from ufuse.frame_hook.nests.whole_trial import Before
+from ufuse.frame_hook.nests.entries import whole
+from ufuse.frame_hook.nests.entries.whole_trial import Before
 from ufuse.frame_hook.session import Session
 
 UNTIMED = Before(0, 0, 0)  # as if calls had been timed, by no trial

@@ -19,8 +19,8 @@ from ufuse.frame_hook.code.places import in_words, short_file, source_line
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
 from ufuse.frame_hook.entries.journal import Decision, duration
 from ufuse.frame_hook.entries.learned import Retrace
-from ufuse.frame_hook.nests.generators import COMPREHENSIONS
-from ufuse.frame_hook.nests.records import LoopRecord
+from ufuse.frame_hook.nests.calls.generators import COMPREHENSIONS
+from ufuse.frame_hook.nests.entries.records import LoopRecord
 from ufuse.frame_hook.trace.reasons import REASONS, Break
 from ufuse.graph.records import record
 from ufuse.graph.text.nest_drawing import nest_to_svg

@@ -1,7 +1,7 @@
 """Loops over several axes, of which the last one turns first, with an inner loop for the last axis: in better code.
 
 A turn of such a loop goes on from a place to the next one, or begins the axis anew and goes on along the one before
-(`frame_hook/nests/grids.py`). No index of it is a polynomial, so each is looked at, and nothing stays all along a row.
+(`frame_hook/nests/calls/grids.py`). No index of it is a polynomial: each is looked at, and nothing stays along a row.
 Here a copy of the loop does the turns behind which the axis does not end: in them the place grows by one, and those of
 the other axes stay. The turn that ends a row, and short rows, are left to the loop as it is.
 """

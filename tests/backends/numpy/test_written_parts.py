@@ -20,7 +20,7 @@ import ufuse
 from tests.support.native_loops import leave_loops, loops_of
 from ufuse import decorator
 from ufuse.backends.numpy import nests
-from ufuse.frame_hook.nests import choice, whole
+from ufuse.frame_hook.nests.entries import choice, whole
 
 MANY = 4000  # turns that are not unrolled
 COUNT, WIDTH = 60, 1 << 13

@@ -1,1 +1,1 @@
-"""Tests of `frame_hook/trace/`."""
+"""Tests of `frame_hook/nests/`."""

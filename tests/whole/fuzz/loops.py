@@ -31,7 +31,7 @@ from tests.whole.fuzz.loop_arguments import (
 from tests.whole.fuzz.python.programs import PythonProgram
 from tests.whole.fuzz.values import Given, array
 from ufuse.frame_hook import session
-from ufuse.frame_hook.nests import choice
+from ufuse.frame_hook.nests.entries import left_loops
 from ufuse.frame_hook.tracing import Tracer
 
 PRELUDE = (
@@ -889,15 +889,15 @@ class LoopsWorld(World):
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
-        self._unrolled_at_most = choice.UNROLLED_AT_MOST
-        choice.UNROLLED_AT_MOST = 30
+        self._unrolled_at_most = left_loops.UNROLLED_AT_MOST
+        left_loops.UNROLLED_AT_MOST = 30
         session.Tracer = partial(_leaving, Tracer)  # type: ignore[assignment,misc]
 
     def forget(self) -> None:
         """Drop the source; loops are unrolled again."""
         super().forget()
         session.Tracer = Tracer  # type: ignore[misc]
-        choice.UNROLLED_AT_MOST = self._unrolled_at_most
+        left_loops.UNROLLED_AT_MOST = self._unrolled_at_most
 
     def reset(self) -> None:
         """Put NumPy's own generator back, and Python's."""

@@ -1,0 +1,1 @@
+"""Array statements: views, expressions, reductions, functions and methods of arrays."""

@@ -1,0 +1,248 @@
+"""Windows: views of a few elements, which are known by where they begin as long as nothing cuts them off."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ufuse.frame_hook.nests.known.integers import minus, plus
+from ufuse.frame_hook.nests.known.values import (
+    Array,
+    ColumnKind,
+    Item,
+    Known,
+    NotNativeError,
+    NumberKind,
+    Part,
+    SliceOf,
+    Window,
+    is_none,
+)
+from ufuse.frame_hook.nests.numbers import conversions
+from ufuse.graph.nest import I1, I64, Value
+
+if TYPE_CHECKING:
+    from ufuse.frame_hook.nests.known.code import Code
+    from ufuse.frame_hook.nests.reading.reader import Reader
+
+MOST_ELEMENTS = 81
+MOST_TERMS = 12  # instructions that an integer is followed through
+EVERYTHING = SliceOf(Known(None), Known(None), Known(None))
+Along = tuple[Value, int, Value | None, Value | None]  # as of `Window`, along one axis
+
+
+def noted(reader: Reader, container: Array | Part, entries: Sequence[Item]) -> Window | None:
+    """What a key most likely leaves of an array; None where that is many elements, or not known."""
+    if not isinstance(container, Array):
+        return None
+    axes = range(len(container.indices), len(reader.seen(container.holder)))
+    if len(entries) > len(axes):
+        return None
+    found: list[Along] = [(index, 0, None, None) for index in container.indices]
+    keys = (*entries, *[EVERYTHING] * (len(axes) - len(entries)))
+    for axis, key in zip(axes, keys, strict=True):
+        one = _along(reader, container, axis, key)
+        if one is None:
+            return None
+        found.append(one)
+    starts, counts, lengths, bounds = zip(*found, strict=True)
+    few = math.prod(count or 1 for count in counts)
+    return Window(starts, counts, lengths, bounds) if any(counts) and few <= MOST_ELEMENTS else None
+
+
+def of(reader: Reader, item: Item) -> Window | None:
+    """What an array or a view most likely is, where that is a few elements."""
+    if isinstance(item, Array):
+        return noted(reader, item, ())
+    return item.window if isinstance(item, Part) else None
+
+
+def _along(reader: Reader, container: Array, axis: int, key: Item) -> Along | None:
+    """What a key leaves along one axis."""
+    out, zero = reader.out, reader.out.constant(I64, 0)
+    if not isinstance(key, SliceOf):
+        index = _whole(out, key)
+        return None if index is None else (index, 0, None, None)
+    if not is_none(key.step) and not (isinstance(key.step, Known) and key.step.value == 1):
+        return None
+    start = zero if is_none(key.start) else _whole(out, key.start)
+    stop = None if is_none(key.stop) else _whole(out, key.stop)
+    if start is None or (stop is None and not is_none(key.stop)):
+        return None
+    if stop is None:
+        (_, seen) = reader.seen(container.holder)[axis]
+        if out.known(start) != 0:
+            return None
+        return (zero, seen, reader.length(container.holder, axis).value, None) if seen else None
+    if out.known(start) is not None and out.known(stop) is not None:
+        count = out.known(stop) - out.known(start)
+        return (start, count, None, None) if out.known(start) >= 0 and count > 0 else None
+    return _between(reader, start, stop)
+
+
+def _between(reader: Reader, start: Value, stop: Value) -> Along | None:
+    """From one integer to another; each may be chosen of two, as where windows end with the array."""
+    out = reader.out
+    for likely, end in itertools.product(_choices(out, start), _choices(out, stop)):
+        count, is_sure = _distance(reader, likely, end)
+        if count is not None and 0 < count <= MOST_ELEMENTS:
+            is_sure = is_sure and end == stop
+            length = None if is_sure else minus(out, stop, likely)
+            return likely, count, length, None if likely == start else start
+    return None
+
+
+def _choices(code: Code, value: Value) -> tuple[Value, ...]:
+    """What an integer may be."""
+    maker = code.maker(value)
+    return (value, *maker.inputs[1:]) if maker is not None and maker.op == "select" else (value,)
+
+
+def _distance(reader: Reader, start: Value, stop: Value) -> tuple[int | None, bool]:
+    """How far it is from one integer to another, as was seen when the loop was read; whether that is sure."""
+    terms, more = _terms(reader.out, stop)
+    others, less = _terms(reader.out, start)
+    for value, factor in others.items():
+        terms[value] = terms.get(value, 0) - factor
+    count, is_sure = more - less, True
+    for value, factor in terms.items():
+        if factor:
+            seen, is_sure = _seen(reader, value), False
+            if seen is None:
+                return None, False
+            count += factor * seen
+    return count, is_sure
+
+
+def _terms(code: Code, value: Value) -> tuple[dict[Value, int], int]:
+    """An integer as a sum of others and a number."""
+    found: dict[Value, int] = {}
+    number, waiting = 0, [(value, 1)]
+    for _ in range(MOST_TERMS):
+        if not waiting:
+            break
+        one, factor = waiting.pop()
+        known, maker = code.known(one), code.maker(one)
+        if known is not None:
+            number += factor * known
+        elif maker is not None and maker.op in {"add", "sub"}:
+            left, right = maker.inputs
+            waiting += [(left, factor), (right, factor if maker.op == "add" else -factor)]
+        else:
+            found[one] = found.get(one, 0) + factor
+    for one, factor in waiting:
+        found[one] = found.get(one, 0) + factor
+    return found, number
+
+
+def _seen(reader: Reader, value: Value) -> int | None:
+    """What an integer that no turn changes was when the loop was read."""
+    maker = reader.out.maker(value)
+    if maker is None or maker.op not in {"get", "dim"}:
+        return None
+    if maker.op == "dim":
+        number, axis = maker.attributes
+        holder = next(one for one, its in reader.numbers.items() if its == number)
+        return None if isinstance(holder, ColumnKind) else reader.seen(holder)[axis][1]
+    (name,) = maker.attributes
+    for slot, kind in reader.kinds.items():
+        if slot not in reader.written and isinstance(kind, NumberKind):
+            if reader.variable(slot, kind.kind) == name and type(reader.state[slot]) is int:
+                return int(reader.state[slot])
+    return None
+
+
+def _whole(code: Code, item: Item) -> Value | None:
+    try:
+        number = conversions.number(code, item)
+    except NotNativeError:
+        return None
+    return conversions.as_i64(code, number) if number.type.is_whole else None
+
+
+# In variables ----------------------------------------------------------------------------------------------------
+
+
+def kind_of(window: Window | None) -> tuple[tuple[int, bool, bool], ...]:
+    """What is known of a window wherever its variables are read."""
+    if window is None:
+        return ()
+    rows = zip(window.counts, window.lengths, window.bounds, strict=True)
+    return tuple((count, length is not None, bound is not None) for count, length, bound in rows)
+
+
+def keep(code: Code, name: str, window: Window | None) -> None:
+    """Put into variables where a window begins."""
+    if window is None:
+        return
+    for part, values in (
+        ("start", window.starts),
+        ("count", window.lengths),
+        ("bound", window.bounds),
+    ):
+        for axis, value in enumerate(values):
+            if value is not None:
+                code.set(f"{name}.{part}{axis}", value)
+
+
+def kept(code: Code, name: str, kind: tuple[tuple[int, bool, bool], ...]) -> Window | None:
+    """The window that was put into variables."""
+    if not kind:
+        return None
+
+    def values(part: str, are_there: Sequence[bool]) -> tuple[Value | None, ...]:
+        return tuple(
+            code.get(f"{name}.{part}{axis}", I64) if is_there else None
+            for axis, is_there in enumerate(are_there)
+        )
+
+    counts, lengths, bounds = zip(*kind, strict=True)
+    starts = tuple(code.get(f"{name}.start{axis}", I64) for axis in range(len(kind)))
+    return Window(starts, counts, values("count", lengths), values("bound", bounds))
+
+
+# What they hold --------------------------------------------------------------------------------------------------
+
+
+def conditions(reader: Reader, container: Array | Part, window: Window) -> list[Value]:
+    """What has to hold for the elements to be there: neither counted from the end, nor cut off, nor other than seen."""
+    out, found = reader.out, []
+    rows = zip(window.starts, window.counts, window.lengths, window.bounds, strict=True)
+    for axis, (start, count, length, bound) in enumerate(rows):
+        if not count:
+            continue
+        if bound is not None:
+            found.append(out.op("ieq", I1, bound, start))
+        long = reader.length(container.holder, axis).value
+        if length is not None:
+            found.append(out.op("ieq", I1, length, out.constant(I64, count)))
+        if length == long:  # it is all of the axis
+            continue
+        if out.known(start) is None:
+            found.append(out.op("ige", I1, start, out.constant(I64, 0)))
+        end = plus(out, start, out.constant(I64, count))
+        found.append(out.op("ile", I1, end, long))
+    return found
+
+
+def is_whole(reader: Reader, container: Array | Part, window: Window) -> bool:
+    """Whether it is a whole array or row, which is likely to have another length in another call."""
+    rows = enumerate(zip(window.counts, window.lengths, strict=True))
+    return all(
+        length == reader.length(container.holder, axis).value
+        for axis, (count, length) in rows
+        if count
+    )
+
+
+def elements(reader: Reader, container: Array | Part, window: Window, type_: str) -> list[Value]:
+    """The elements, as they follow one another along the last axis, where the conditions hold."""
+    out, number = reader.out, reader.array(container.holder)
+    places: list[list[Value]] = [[]]
+    for start, count in zip(window.starts, window.counts, strict=True):
+        along = [plus(out, start, out.constant(I64, step)) for step in range(count or 1)]
+        places = [[*before, one] for before in places for one in along]
+    is_sure = all(window.counts)
+    return [out.loaded(type_, number, *indices, is_sure=is_sure) for indices in places]

@@ -1,0 +1,1 @@
+"""Functions that are read in the place of their calls, and what loops go over."""

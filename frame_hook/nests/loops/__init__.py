@@ -1,0 +1,1 @@
+"""Every path through the bytecode of a loop, to its nest."""

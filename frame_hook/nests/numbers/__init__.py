@@ -1,0 +1,1 @@
+"""Instructions over numbers: conversions, operators and functions of them."""

@@ -1,0 +1,1 @@
+"""What reads a loop, as rules see it, and what is done with items by their classes."""
