@@ -118,15 +118,17 @@ class _Chain:
     def _doubt_unless(self, condition: Value) -> None:
         makers, waiting = self._makers(), [condition]
         while waiting:
-            maker = makers[waiting.pop()]
+            value = waiting.pop()
+            maker = makers[value]
             if maker.op == "and":
                 waiting += maker.inputs
-            elif maker.op in UNLIKE:
+            elif maker.op != "const" or not maker.attributes[0]:
                 test = self._new(I1)
-                self._instructions += [
-                    replace(maker, op=UNLIKE[maker.op], result=test),
-                    Instruction("doubt_if", (test,)),
-                ]
+                if maker.op in UNLIKE:
+                    self._instructions.append(replace(maker, op=UNLIKE[maker.op], result=test))
+                else:
+                    self._instructions.append(Instruction("not", (value,), test))
+                self._instructions.append(Instruction("doubt_if", (test,)))
 
     def _doubt_late(self, condition: Value) -> None:
         """What is odd may be found later; a NaN is in doubt anyway, where floating point is plain."""
