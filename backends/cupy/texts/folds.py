@@ -13,11 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ufuse.backends.cupy import cub
-from ufuse.backends.cupy.library_order import FUNCTION_OF, functions_of, has_library_order, is_tree
-from ufuse.backends.cupy.spread import SQUARES, squares_of
-from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, is_array, opened
-from ufuse.backends.cupy.vectors import BYTES, MOST, PACK, is_simple
+from ufuse.backends.cupy.operations import cub
+from ufuse.backends.cupy.operations.spread import SQUARES, squares_of
+from ufuse.backends.cupy.texts.library_order import (
+    FUNCTION_OF,
+    functions_of,
+    has_library_order,
+    is_tree,
+)
+from ufuse.backends.cupy.texts.text import VARYING, Dialect, Form, Writer, is_array, opened
+from ufuse.backends.cupy.texts.vectors import BYTES, MOST, PACK, is_simple
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node
