@@ -116,7 +116,7 @@ def guards(array: Any, order: tuple[int, ...], gapless: bool) -> float:
 @contextmanager
 def launching_nothing(host: Host) -> Iterator[None]:
     """Launches and graphs of a driver that does nothing and takes no time."""
-    from ufuse.backends.cupy import native  # noqa: PLC0415  it imports CuPy
+    from ufuse.backends.cupy.launching import native  # noqa: PLC0415  it imports CuPy
 
     capsules = native.capsules()
     library = ctypes.CDLL(str(_compiled()))

@@ -82,7 +82,9 @@ def is_shared(item: pytest.Item) -> bool:
     of_versions = "csrc" in parts and not item.path.name.startswith("test_tiles")
     plain = {"graph", "backends", "benchmarks", "programs", "shape", "support"}
     is_plain = parts[0] in plain and not of_versions
-    is_rule = parts[:2] == ("frame_hook", "arrays")
+    is_rule = parts[:2] == ("frame_hook", "arrays") or (
+        parts[:2] == ("frame_hook", "nests") and parts[2] not in {"loops", "entries"}
+    )
     return is_plain or is_rule or item.get_closest_marker("any_python") is not None
 
 

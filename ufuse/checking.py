@@ -16,7 +16,7 @@ from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, version_of
 from ufuse.graph.nest import ARRAYS, MARKS, OBJECTS, TURNS, ArraySlot, Nest
 from ufuse.graph.node import Graph, Node
-from ufuse.graph.semantics import nest_generators, nest_reference, reference
+from ufuse.graph.semantics import nest_boxing, nest_generators, nest_reference, reference
 from ufuse.graph.semantics.check_nest import check_nest
 from ufuse.graph.strict import context_with
 from ufuse.graph.text import to_text
@@ -141,16 +141,16 @@ class CheckedNest:
     def __call__(self, *objects: Any) -> Any:
         """As the nest itself."""
         copies = _copies(self._nest, objects)
-        arrays = nest_reference.arrays_of(self._nest, copies)
-        columns = nest_reference.columns_of(self._nest, copies)
+        arrays = nest_boxing.arrays_of(self._nest, copies)
+        columns = nest_boxing.columns_of(self._nest, copies)
         generators = nest_generators.generators_of(self._nest, copies)
-        cells = nest_reference.unboxed(self._nest, copies)
+        cells = nest_boxing.unboxed(self._nest, copies)
         left = nest_reference.turns_left(self._nest, cells)
         before = getattr(self._artefact, "turns", 0)
         result = self._artefact(*objects)
         if result is NotImplemented:
             return result
-        behind = nest_reference.turns_left(self._nest, nest_reference.unboxed(self._nest, objects))
+        behind = nest_reference.turns_left(self._nest, nest_boxing.unboxed(self._nest, objects))
         is_whole = len(self._nest.given) < len(self._nest.slots)
         cells[TURNS] = 1 if is_whole else left - behind or self._artefact.turns - before
         temporaries: list[np.ndarray] = []
@@ -159,12 +159,12 @@ class CheckedNest:
             done = context_with(all="ignore").run(
                 nest_reference.execute, self._nest, arrays, cells, temporaries, columns, generators
             )
-        expected = nest_reference.boxed(self._nest, cells, [*arrays, *temporaries], objects)
+        expected = nest_boxing.boxed(self._nest, cells, [*arrays, *temporaries], objects)
         why = why_different(result, expected) if done else "a turn that is in doubt was done"
         if done:
-            nest_reference.change_lists(self._nest, copies, columns, [*arrays, *temporaries])
+            nest_boxing.change_lists(self._nest, copies, columns, [*arrays, *temporaries])
             why = why or _why_other_lists(objects, copies) or _why_other_states(objects, copies)
-        found = nest_reference.arrays_of(self._nest, objects)
+        found = nest_boxing.arrays_of(self._nest, objects)
         for slot, one, other in zip(self._nest.arrays, found, arrays, strict=True):
             difference = why_different(one, other) if slot.items != MARKS else None
             why = why or (f"of {slot.name}, {difference}" if difference is not None else None)
@@ -188,7 +188,7 @@ def _copies(nest: Nest, objects: tuple[Any, ...]) -> list[Any]:
             copies[place] = stand_ins[slot.name]
         elif isinstance(slot, ArraySlot) and slot.owner and slot.field is None:
             for one, other in zip(stand_ins[slot.owner], copies[place], strict=True):
-                setattr(one, slot.attribute, _apart(nest_reference.attribute_of(other, slot)))
+                setattr(one, slot.attribute, _apart(nest_boxing.attribute_of(other, slot)))
             copies[place] = stand_ins[slot.owner]
         elif isinstance(slot, ArraySlot) and slot.items == ARRAYS:
             copies[place] = tuple(tuple(map(_apart, one)) for one in copies[place])

@@ -13,11 +13,11 @@ import cupy
 
 from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import numpys
-from ufuse.backends.cupy.folding import never_fits
+from ufuse.backends.cupy.launching.folding import never_fits
 from ufuse.backends.cupy.listing import listing
 from ufuse.backends.cupy.program import Refused, program_of, why_not_run
-from ufuse.backends.cupy.rules import is_done, may_decline, plan_of
-from ufuse.backends.cupy.text import NUMPYS
+from ufuse.backends.cupy.steps.rules import is_done, may_decline, plan_of
+from ufuse.backends.cupy.texts.text import NUMPYS
 from ufuse.backends.planning.steps import Plan
 from ufuse.backends.protocol import DEFAULT, Options
 from ufuse.graph.node import Graph

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from textwrap import indent
 
-from ufuse.backends.cupy.kinds import shown_text
-from ufuse.backends.cupy.text import CUPYS, Dialect
+from ufuse.backends.cupy.launching.kinds import shown_text
+from ufuse.backends.cupy.texts.text import CUPYS, Dialect
 from ufuse.backends.planning.steps import Plan, Step
 
 

@@ -12,12 +12,12 @@ import cupy
 import numpy as np
 
 from ufuse.backends import numpy as on_host
-from ufuse.backends.cupy import rules
-from ufuse.backends.cupy.calls import call_of_dtype
+from ufuse.backends.cupy.operations.statistics import as_reductions, with_inputs
 from ufuse.backends.cupy.program import program_of
 from ufuse.backends.cupy.sending import PRODUCTS, Sent, dtypes_of, is_sent, sent, value_behind
-from ufuse.backends.cupy.statistics import as_reductions, with_inputs
-from ufuse.backends.cupy.text import NUMPYS
+from ufuse.backends.cupy.steps import rules
+from ufuse.backends.cupy.steps.calls import call_of_dtype
+from ufuse.backends.cupy.texts.text import NUMPYS
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft
 from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop

@@ -11,15 +11,15 @@ import cupy
 import numpy as np
 
 from ufuse.backends import _launch
-from ufuse.backends.cupy import native
-from ufuse.backends.cupy.calls import strictly
-from ufuse.backends.cupy.kinds import kernel_class
-from ufuse.backends.cupy.launch import Kernel
-from ufuse.backends.cupy.native import OUT_OF_MEMORY, argument, is_out_of_memory
-from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.rules import reshaped, transposed
-from ufuse.backends.cupy.streams import Switching
-from ufuse.backends.cupy.text import CUPYS, Dialect, is_array
+from ufuse.backends.cupy.launching import native
+from ufuse.backends.cupy.launching.kinds import kernel_class
+from ufuse.backends.cupy.launching.launch import Kernel
+from ufuse.backends.cupy.launching.native import OUT_OF_MEMORY, argument, is_out_of_memory
+from ufuse.backends.cupy.operations.refusal import DoesNotFit
+from ufuse.backends.cupy.steps.calls import strictly
+from ufuse.backends.cupy.steps.rules import reshaped, transposed
+from ufuse.backends.cupy.steps.streams import Switching
+from ufuse.backends.cupy.texts.text import CUPYS, Dialect, is_array
 from ufuse.backends.planning.kernels import Operand
 from ufuse.backends.planning.steps import Plan, Step
 from ufuse.graph.node import Node

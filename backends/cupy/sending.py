@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ufuse.backends.cupy.moments import moment_of
-from ufuse.backends.cupy.statistics import with_inputs
+from ufuse.backends.cupy.operations.moments import moment_of
+from ufuse.backends.cupy.operations.statistics import with_inputs
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, is_array
 from ufuse.graph.node import Graph, Node

@@ -30,6 +30,7 @@ ROOMS = {
         "known", "numbers", "given", "reading", "arrays", "containers", "calls", "opcodes", "loops",
         "entries",
     ),
+    "backends/cupy": ("operations", "texts", "steps", "launching", ""),
     "ufuse": ("errors", "diagnostics", ""),
 }  # fmt: skip
 # The folders of each C extension, in the same way.

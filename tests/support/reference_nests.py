@@ -12,7 +12,7 @@ from ufuse.backends import numpy as backend
 from ufuse.frame_hook import session, tracing
 from ufuse.frame_hook.tracing import Tracer
 from ufuse.graph.nest import ArraySlot, Nest
-from ufuse.graph.semantics import nest_reference
+from ufuse.graph.semantics import nest_boxing, nest_reference
 from ufuse.graph.semantics.check_nest import check_nest
 from ufuse.graph.text.nest_parser import parse_nest
 
@@ -50,7 +50,7 @@ class ReferenceNest:
         return NotImplemented
 
     def _left(self, objects: Sequence[Any]) -> int:
-        return nest_reference.turns_left(self.nest, nest_reference.unboxed(self.nest, objects))
+        return nest_reference.turns_left(self.nest, nest_boxing.unboxed(self.nest, objects))
 
 
 def loops_are_left(monkeypatch: pytest.MonkeyPatch) -> None:

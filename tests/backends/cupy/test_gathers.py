@@ -192,7 +192,7 @@ def test_fields_of_records_are_left_to_cupy(host: Host) -> None:
 @pytest.mark.parametrize("name", ONE)
 def test_python_launches_the_same(host: Host, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where C does not know CuPy."""
-    native = importlib.import_module("ufuse.backends.cupy.native")
+    native = importlib.import_module("ufuse.backends.cupy.launching.native")
     cp, picking = host.cupy, ONE[name]
     monkeypatch.setattr(native, "why_not", lambda: "a test")
     x = cp.asarray(RNG.normal(size=(4, 5, 6)))

@@ -31,7 +31,7 @@ def device() -> Iterator[Device]:
     ALIVE.append(made)
     made.use()
     yield made
-    native = sys.modules.get("ufuse.backends.cupy.native")
+    native = sys.modules.get("ufuse.backends.cupy.launching.native")
     if native is not None:
         native.why_not.cache_clear()
         native.why_not()

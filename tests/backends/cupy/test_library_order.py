@@ -181,7 +181,7 @@ def test_sums_of_doubles_are_cupys(host: Host) -> None:
 
 def test_nothing_is_assumed_without_cub(host: Host) -> None:
     """Where CuPy is told to take another library, or none."""
-    from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.operations import cub  # noqa: PLC0415  only where CuPy is
 
     accelerator = host.cupy._core._accelerator
     before = accelerator.get_routine_accelerators()
@@ -292,7 +292,7 @@ def test_what_kernels_decline_is_compiled_otherwise(host: Host) -> None:
 
 def totals_asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The devices on which kernels of totals are asked to run, from now on."""
-    from ufuse.backends.cupy import folding  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.launching import folding  # noqa: PLC0415  only where CuPy is
 
     asked: list[int] = []
     original = folding.TotalKernel._launch
@@ -415,7 +415,7 @@ def test_totals_are_shown_as_they_are_compiled(host: Host) -> None:
 
 def test_devices_whose_totals_have_other_tiles(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums of everything are CuPy's calls there; extremes and rows are not."""
-    from ufuse.backends.cupy import cub as order  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.operations import cub as order  # noqa: PLC0415  only where CuPy is
 
     monkeypatch.setattr(order, "TUNED", 0)
     x = host.cupy.asarray(values((3, 5000), "f"))
@@ -440,7 +440,7 @@ def test_devices_whose_totals_have_other_tiles(host: Host, monkeypatch: pytest.M
 
 def test_versions_of_cupy_that_are_known(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """Earlier ones have the same CUB fold rows in another order."""
-    from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.operations import cub  # noqa: PLC0415  only where CuPy is
 
     cp = host.cupy
     accelerator = cp._core._accelerator
@@ -456,8 +456,8 @@ def test_versions_of_cupy_that_are_known(host: Host, monkeypatch: pytest.MonkeyP
 
 def test_nothing_is_tried_out_while_a_stream_captures(host: Host) -> None:
     """It would be captured, and run with what the program has captured, in memory that is another's by then."""
-    from ufuse.backends.cupy import cub  # noqa: PLC0415  only where CuPy is
-    from ufuse.backends.cupy.refusal import DoesNotFit  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.operations import cub  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.operations.refusal import DoesNotFit  # noqa: PLC0415  only where CuPy is
 
     cub.most_blocks.cache_clear()
     stream = host.cupy.cuda.Stream()

@@ -27,7 +27,7 @@ RNG = np.random.default_rng(11)
 @pytest.fixture
 def native(host: Host) -> Iterator[Any]:
     """The module that learns what C needs; it learns again behind the test. What guards learn they learn once."""
-    from ufuse.backends.cupy import native  # noqa: PLC0415 - only where CuPy is
+    from ufuse.backends.cupy.launching import native  # noqa: PLC0415 - only where CuPy is
 
     assert device_arrays.why_not_read(host.cupy.ndarray, host.cupy) is None
     native.why_not.cache_clear()
@@ -158,8 +158,8 @@ def test_no_driver_is_launched_from_python(
 
 def test_walks_are_those_of_python(host: Host) -> None:
     """Shapes and strides of every kind: the same shape, form and arguments, or neither walks."""
-    from ufuse.backends.cupy.launch import walk_over  # noqa: PLC0415 - only where CuPy is
-    from ufuse.backends.cupy.refusal import DoesNotFit  # noqa: PLC0415 - the same
+    from ufuse.backends.cupy.launching.launch import walk_over  # noqa: PLC0415 - only where CuPy is
+    from ufuse.backends.cupy.operations.refusal import DoesNotFit  # noqa: PLC0415 - the same
 
     compared = 0
     for _ in range(3000):
@@ -213,8 +213,8 @@ def drawn_arrays() -> tuple[Any, ...]:
 
 def test_numbers_are_packed_as_cupy_packs_them(host: Host) -> None:
     """The bytes of each number in each dtype, or a refusal of both, or the same error."""
-    from ufuse.backends.cupy.native import argument, why_not  # noqa: PLC0415 - only where CuPy is
-    from ufuse.backends.cupy.refusal import DoesNotFit  # noqa: PLC0415 - the same
+    from ufuse.backends.cupy.launching.native import argument, why_not  # noqa: PLC0415 - only where CuPy is
+    from ufuse.backends.cupy.operations.refusal import DoesNotFit  # noqa: PLC0415 - the same
 
     # This tells C what a refusal is, in a process that has launched nothing.
     assert why_not() is None

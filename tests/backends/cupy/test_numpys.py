@@ -313,7 +313,7 @@ class Kept(dict[str, bytes]):
 
 def test_machine_code_is_kept_on_disk(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text is compiled once, by CuPy's own cache; a disk that cannot be written is no error."""
-    from ufuse.backends.cupy import compile as compiling  # noqa: PLC0415  CuPy may be imported now
+    from ufuse.backends.cupy.launching import compile as compiling  # noqa: PLC0415  CuPy may be imported now
 
     compiler, kept = host.cupy.cuda.compiler, Kept()
     texts: list[str] = []

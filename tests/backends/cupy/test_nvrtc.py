@@ -140,7 +140,7 @@ def test_folds_in_cubs_order_are_compiled_by_nvrtc(
     host: Host, machine_code: Callable[..., Counter[str]], compiler: nvrtc.Compiler, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     """Rows of every form and totals, with nothing kept in local memory, and what is neighbours read at once."""
-    from ufuse.backends.cupy import cub  # noqa: PLC0415  CuPy may be imported now
+    from ufuse.backends.cupy.operations import cub  # noqa: PLC0415  CuPy may be imported now
 
     monkeypatch.setattr(cub, "SUMMED", frozenset("fd"))
     cases: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
@@ -437,7 +437,7 @@ def test_complex_products_are_folded_as_alone(
     host: Host, signed: Callable[..., Counter[tuple[str, bool, bool]]], dtype: str, architecture: str
 ) -> None:  # fmt: skip
     """Between folds with branches, too: several elements at once, one, and those of two threads."""
-    from ufuse.backends.cupy.trees import MOST  # noqa: PLC0415  CuPy may be imported now
+    from ufuse.backends.cupy.texts.trees import MOST  # noqa: PLC0415  CuPy may be imported now
 
     x = host.cupy.asarray(np.ones((33, 200), dtype))
     namespace: dict[str, Any] = {"cupy": host.cupy}
@@ -509,7 +509,7 @@ def test_nothing_is_spilled(
     takes_few: int,
 ) -> None:
     """In kernels of every kind, for the architectures of five years: all values are in registers."""
-    from ufuse.backends.cupy import launch  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.launching import launch  # noqa: PLC0415  only where CuPy is
 
     monkeypatch.setattr(launch, "TAKES_FEW", takes_few)
     cases: list[tuple[Callable[..., Any], tuple[Any, ...]]] = []
@@ -535,7 +535,7 @@ def test_aligned_memory_is_taken_16_bytes_at_once(
     dtypes: str, architecture: str,
 ) -> None:  # fmt: skip
     """Of numbers of 4 and 8 bytes; of bytes, four. The other loads are those of the last thread."""
-    from ufuse.backends.cupy import launch  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.launching import launch  # noqa: PLC0415  only where CuPy is
 
     monkeypatch.setattr(launch, "TAKES_FEW", 1)
     cp = host.cupy
@@ -562,7 +562,7 @@ def test_nothing_more_is_contracted_in_packs(
     dtype: str,
 ) -> None:
     """A thread of several elements has the fused instructions of one element so many times, at most."""
-    from ufuse.backends.cupy import launch  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.launching import launch  # noqa: PLC0415  only where CuPy is
 
     x = host.cupy.asarray(np.linspace(0.1, 0.9, 64).astype(dtype))
     counts = []

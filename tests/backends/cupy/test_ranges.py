@@ -18,7 +18,7 @@ Said = list[tuple[str, int]]
 @pytest.fixture
 def said(host: Host, monkeypatch: pytest.MonkeyPatch) -> Said:
     """What a graph says to the profiler, with how many launches there have been."""
-    from ufuse.backends.cupy import streams  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.steps import streams  # noqa: PLC0415  only where CuPy is
 
     lift_limits(monkeypatch)
     rows: Said = []

@@ -405,7 +405,7 @@ def test_memory_that_waiting_launches_use_is_not_given_away(
 def test_memory_of_a_kernels_own_is_kept(host: Host) -> None:
     """A recorded kernel with temporaries and no results, behind which many slots are cleared; the sanitizer looks on."""
     host.device.check_margins()  # a GPU has no such kernel
-    from ufuse.backends.cupy import native  # noqa: PLC0415 - only where CuPy is
+    from ufuse.backends.cupy.launching import native  # noqa: PLC0415 - only where CuPy is
 
     assert native.why_not() is None
     code = 'extern "C" __global__ void nothing(double* x) { }'
@@ -435,7 +435,7 @@ def test_memory_of_a_kernels_own_is_kept(host: Host) -> None:
 def test_functions_outlive_their_graphs(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     """No executable is left where the function of a node is unloaded."""
     from ufuse.backends import cupy as backend  # noqa: PLC0415 - only where CuPy is
-    from ufuse.backends.cupy.launch import Kernel  # noqa: PLC0415 - the same
+    from ufuse.backends.cupy.launching.launch import Kernel  # noqa: PLC0415 - the same
 
     graphs, left = host.driver.graphs, []
     gc.collect()

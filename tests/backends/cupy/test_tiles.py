@@ -28,7 +28,8 @@ SHAPES = (
 @pytest.fixture(autouse=True, params=["from C", "from Python"])
 def _takes_few(host: Host, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Few elements are enough for threads to take several."""
-    from ufuse.backends.cupy import launch, native, tiles  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.launching import launch, native  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.texts import tiles  # noqa: PLC0415  only where CuPy is
 
     monkeypatch.setattr(launch, "TAKES_FEW", 1)
     monkeypatch.setattr(tiles, "WARPS", 7)
@@ -174,8 +175,8 @@ def test_places_and_counted_axes(host: Host) -> None:
 def test_which_maps_take_rows(host: Host) -> None:
     """Elements of short rows are taken along all of them; maps that read very much take them one by one."""
     cp = host.cupy
-    from ufuse.backends.cupy.rules import plan_of  # noqa: PLC0415  only where CuPy is
-    from ufuse.backends.cupy.tiles import tile_of  # noqa: PLC0415  the same
+    from ufuse.backends.cupy.steps.rules import plan_of  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.texts.tiles import tile_of  # noqa: PLC0415  the same
 
     def of_short_rows(x: Any, y: Any) -> Any:
         return x * y[:, :1]

@@ -22,7 +22,7 @@ RNG = np.random.default_rng(43)
 @pytest.fixture
 def launch(host: Host, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Launching in which few elements are enough for threads to take several."""
-    from ufuse.backends.cupy import launch  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.launching import launch  # noqa: PLC0415  only where CuPy is
 
     monkeypatch.setattr(launch, "TAKES_FEW", 1)
     ufuse.compile(mapped).reset()
@@ -112,8 +112,8 @@ def test_memory_that_is_not_aligned(host: Host, launch: Any) -> None:
 
 def test_which_kernels_take_several(host: Host, launch: Any) -> None:
     """Complex numbers, half precision and very long kernels do not; few elements are not worth it."""
-    from ufuse.backends.cupy.rules import plan_of  # noqa: PLC0415  only where CuPy is
-    from ufuse.backends.cupy.vectors import few_of  # noqa: PLC0415  the same
+    from ufuse.backends.cupy.steps.rules import plan_of  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.texts.vectors import few_of  # noqa: PLC0415  the same
 
     def few(function: Callable[..., Any], *dtypes: str) -> int:
         specs = [ufuse.Spec((None,), dtype, device="cuda") for dtype in dtypes]

@@ -67,7 +67,7 @@ def install() -> Host:
     curand.install(cupy, blas)
     sparse.install()
     cub.install(cupy, _parts["device"], _parts["compiler"])
-    from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
+    from ufuse.backends.cupy.launching import native  # noqa: PLC0415 - it imports CuPy
 
     native.launch_by(_parts["driver"].functions_for_c())
     return Host(cupy, **_parts)

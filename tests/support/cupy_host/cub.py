@@ -1,6 +1,6 @@
 """A stand-in for the CUB that CuPy's wheels have compiled: NumPy folds in CUB's order, so floats have the bits of a GPU.
 
-That order is the one for which `backends/cupy/cub.py` has kernels, said once more: which thread has which elements,
+That order is the one for which `backends/cupy/operations/cub.py` has kernels, said once more: which thread has which elements,
 lanes and warps of a block, blocks. CuPy itself decides what CUB is asked for. Of products, complex numbers and half
 precision the order is likely another one; of scans it is NumPy's.
 """

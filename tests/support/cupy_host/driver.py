@@ -224,7 +224,7 @@ class Driver:
 
     def functions_for_c(self) -> Any:
         """What C code calls in place of the driver's functions."""
-        from ufuse.backends.cupy import native  # noqa: PLC0415 - it imports CuPy
+        from ufuse.backends.cupy.launching import native  # noqa: PLC0415 - it imports CuPy
 
         if self.configured is None:
             self.configured = LAUNCH_CONFIGURED(self._launched_early)

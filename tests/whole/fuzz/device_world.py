@@ -35,7 +35,8 @@ def device() -> Host | RealDevice:
 @contextmanager
 def few_are_many() -> Iterator[None]:
     """Have threads take several elements, and warps go down several rows, of arrays as small as these."""
-    from ufuse.backends.cupy import launch, tiles  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.launching import launch  # noqa: PLC0415  only where CuPy is
+    from ufuse.backends.cupy.texts import tiles  # noqa: PLC0415  only where CuPy is
 
     with patch.object(launch, "TAKES_FEW", 1), patch.object(tiles, "WARPS", 3):
         yield

@@ -1,4 +1,4 @@
-/* How a map walks: what `walk_over` of backends/cupy/launch.py says, in C. */
+/* How a map walks: what `walk_over` of backends/cupy/launching/launch.py says, in C. */
 #include "kernel/kernel.h"
 
 /* A thread's next element, as far on as all blocks reach, has an index of 32 bits, too. */

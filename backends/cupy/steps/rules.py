@@ -9,14 +9,14 @@ from functools import partial
 from operator import methodcaller
 from typing import Any
 
-from ufuse.backends.cupy import cub, spread
-from ufuse.backends.cupy.calls import call, call_of_dtype, strictly, tried
-from ufuse.backends.cupy.folds import fold_along, library_fold_along, library_folds
-from ufuse.backends.cupy.gathers import gather_of, with_places
-from ufuse.backends.cupy.masked import with_masks
-from ufuse.backends.cupy.moments import MOMENTS
-from ufuse.backends.cupy.statistics import as_reductions
-from ufuse.backends.cupy.trees import tree_along
+from ufuse.backends.cupy.operations import cub, spread
+from ufuse.backends.cupy.operations.gathers import gather_of, with_places
+from ufuse.backends.cupy.operations.masked import with_masks
+from ufuse.backends.cupy.operations.moments import MOMENTS
+from ufuse.backends.cupy.operations.statistics import as_reductions
+from ufuse.backends.cupy.steps.calls import call, call_of_dtype, strictly, tried
+from ufuse.backends.cupy.texts.folds import fold_along, library_fold_along, library_folds
+from ufuse.backends.cupy.texts.trees import tree_along
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft, ViewCalls
 from ufuse.backends.planning.kernels import KernelPlan

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from ufuse.backends.cupy.folding import BLOCK, RowKernel, TotalKernel
-from ufuse.backends.cupy.folds import (
-    RowForm,
-    folds_of,
-    group_of,
-    library_folds,
-    row_text,
-    total_text,
-)
-from ufuse.backends.cupy.launch import Kernel
-from ufuse.backends.cupy.library_totals import library_total_text
-from ufuse.backends.cupy.spread import NEIGHBOURS
-from ufuse.backends.cupy.text import Dialect, Form, is_array, kernel_text
-from ufuse.backends.cupy.treeing import TreeKernel
-from ufuse.backends.cupy.trees import TreeForm, tree_text
+from ufuse.backends.cupy.launching.folding import BLOCK, RowKernel, TotalKernel
+from ufuse.backends.cupy.launching.launch import Kernel
+from ufuse.backends.cupy.launching.treeing import TreeKernel
+from ufuse.backends.cupy.operations.spread import NEIGHBOURS
+from ufuse.backends.cupy.texts.folds import folds_of, group_of, library_folds
+from ufuse.backends.cupy.texts.library_totals import library_total_text
+from ufuse.backends.cupy.texts.row_folds import RowForm, row_text
+from ufuse.backends.cupy.texts.text import Dialect, Form, is_array, kernel_text
+from ufuse.backends.cupy.texts.totals import total_text
+from ufuse.backends.cupy.texts.trees import TreeForm, tree_text
 from ufuse.backends.planning.kernels import KernelPlan
 
 

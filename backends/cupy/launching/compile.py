@@ -9,8 +9,8 @@ from typing import Any
 
 import cupy
 
-from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.text import Dialect
+from ufuse.backends.cupy.operations.refusal import DoesNotFit
+from ufuse.backends.cupy.texts.text import Dialect
 
 
 def compiled(text: str, dialect: Dialect) -> Any:

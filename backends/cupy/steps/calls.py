@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.backends.cupy import streams
-from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.operations.refusal import DoesNotFit
+from ufuse.backends.cupy.steps import streams
 from ufuse.backends.planning.draft import Draft
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, TupleType

@@ -1,46 +1,22 @@
-"""CUDA C++ for kernels with reductions: of everything, or of rows, with what is computed before and behind them.
-
-The order of a fold is one of its own: it depends on the lengths alone, never on which thread is first. A thread folds
-every T-th group of neighbouring elements, which it reads at once where memory is aligned to that; the T threads of a
-row are folded by shuffles, and so are its warps. Single precision is summed in double.
-"""
+"""CUDA C++ for kernels that fold rows, with what is computed before and behind the folds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
-from ufuse.backends.cupy import cub
-from ufuse.backends.cupy.library_order import FUNCTION_OF, functions_of, has_library_order, is_tree
-from ufuse.backends.cupy.spread import SQUARES, squares_of
-from ufuse.backends.cupy.text import VARYING, Dialect, Form, Writer, is_array, opened
-from ufuse.backends.cupy.vectors import BYTES, MOST, PACK, is_simple
+from ufuse.backends.cupy.operations.spread import squares_of
+from ufuse.backends.cupy.texts.folds import KINDS, FoldWriter, group_of, indented, library_folds
+from ufuse.backends.cupy.texts.library_order import (
+    has_library_order,
+    is_tree,
+)
+from ufuse.backends.cupy.texts.text import VARYING, Dialect, Form, opened
+from ufuse.backends.cupy.texts.vectors import is_simple
 from ufuse.backends.planning.kernels import KernelPlan, Segment
-from ufuse.backends.planning.loops import Fold, Loop
-from ufuse.graph.node import Node
-from ufuse.graph.ops import Kind
 from ufuse.graph.records import record
-from ufuse.graph.types import ArrayType, c_order
 
-# What two values give. Of a NaN and a number `maximum` and `minimum` give the NaN.
-# fmt: off
-COMBINED = {
-    "add":         "a + b",
-    "multiply":    "a * b",
-    "maximum":     "(a > b || a != a) ? a : b",
-    "minimum":     "(a < b || a != a) ? a : b",
-    "logical_or":  "a || b",
-    "logical_and": "a && b",
-    SQUARES.name:  "a + b",
-}
-# fmt: on
-# One instruction for single precision, on processors that have it; so is the NaN of a NaN and a number.
-AT_ONCE = {"maximum": "max.NaN.f32", "minimum": "min.NaN.f32"}
-NEEDS_ONE = frozenset(("maximum", "minimum"))  # those that nothing has no result for
-KINDS = ("reduce", "total")
 UNROLLED = 8  # squares of which a thread reads what they are made of at once
 AGAIN = 2  # groups that a thread has under way of a row that is read again
 
@@ -65,346 +41,6 @@ class RowForm:
     tile: int = 0
     mixed: bool = False
     holders: int = 0
-
-
-def fold_along(node: Node) -> Fold | str:
-    """The fold of a reduction over every axis or the last, or why no kernel does it."""
-    source, type_ = node.inputs[0].type, node.type
-    assert isinstance(source, ArrayType)
-    assert isinstance(type_, ArrayType)
-    if node.op.ufunc is None:
-        return "no kernel folds so"
-    name, dtype = node.op.ufunc.__name__, type_.dtype
-    if name not in COMBINED or dtype.char not in "?bBhHiIlLqQfd":
-        return "no kernel folds so"
-    axes = node.attributes.get("axis")
-    one = (axes,) if isinstance(axes, int) else axes
-    folded = set(range(source.ndim)) if one is None else {axis % source.ndim for axis in one}
-    loop = Loop("ufunc", name, (dtype, dtype, dtype))
-    if folded == {source.ndim - 1} and source.ndim > 1:
-        return Fold("reduce", loop, None)
-    if folded == set(range(source.ndim)) and not type_.ndim and source.ndim:
-        return Fold("total", loop, None)
-    return "it is not along the last axis"
-
-
-def library_folds(plan: KernelPlan) -> list[Segment]:
-    """The reductions of a kernel whose order is CUB's."""
-    return [fold for fold in folds_of(plan) if has_library_order(fold)]
-
-
-def library_fold_along(node: Node) -> Fold | str:
-    """The fold of floats over every axis or the last in CUB's order, or why no kernel does it."""
-    source, found = node.inputs[0].type, fold_along(node)
-    if not isinstance(found, Fold):
-        return found
-    assert isinstance(source, ArrayType)
-    name, dtypes = found.loop.name, found.loop.dtypes
-    if name not in cub.METHODS or dtypes[-1].char not in "fd" or source.dtype != dtypes[-1]:
-        return "CUB folds others"
-    if name == "add" and dtypes[-1].char not in cub.SUMMED:
-        return "which NaN a sum of several has is not known"
-    if not source.contiguous or source.order != c_order(source.ndim):
-        return "what is folded is not in C order"
-    if found.kind == "total" and not cub.are_totals_known(name):
-        return "CUB folds everything in another order here"
-    if _is_written(node.inputs[0]):
-        return "by the address of what was written CUB reads neighbours at once or not"
-    return replace(found, loop=replace(found.loop, kind="library"))
-
-
-def _is_written(source: Node) -> bool:
-    """Whether a value is what a store has left in memory, which may begin anywhere."""
-    while source.op.kind is Kind.VIEW:
-        source = source.inputs[0]
-    return source.op.kind is Kind.STORE
-
-
-def folds_of(plan: KernelPlan) -> list[Segment]:
-    """The reductions of a kernel."""
-    return [segment for segment in plan.segments if segment.kind in KINDS]
-
-
-def group_of(plan: KernelPlan) -> int:
-    """How many neighbouring elements a thread folds one behind the other."""
-    arrays = [one.dtype for place, one in enumerate(plan.operands) if is_array(plan, place)]
-    sizes = [dtype.itemsize for dtype in arrays if is_simple(dtype)]
-    return max(1, min(MOST, BYTES // min(sizes, default=BYTES)))
-
-
-def sum_dtype(fold: Segment) -> np.dtype:
-    """What a fold is computed in."""
-    dtype = fold.loop.dtypes[-1]
-    if has_library_order(fold):
-        return dtype
-    if dtype.char == "f" and fold.loop.name == "add":
-        return np.dtype("f8")
-    return np.dtype("i4") if dtype.char in "?bBhH" else dtype
-
-
-def start_of(dtype: np.dtype, name: str) -> str:
-    """What changes nothing in a fold."""
-    if name in ("add", "logical_or", SQUARES.name):
-        return "0"
-    if name in ("multiply", "logical_and"):
-        return "1"
-    sign = "-" if name == "maximum" else ""
-    if dtype.kind == "f":
-        return f"{sign}__int_as_float(0x7f800000)"
-    if dtype.kind == "b":
-        return "0" if name == "maximum" else "1"
-    limits = np.iinfo(dtype)
-    if dtype.kind == "u":
-        return f"{0 if name == 'maximum' else limits.max}ULL"
-    return f"(-{limits.max}LL - 1)" if name == "maximum" else f"{limits.max}LL"
-
-
-class FoldWriter(Writer):
-    """Writes the parts that kernels with reductions have in common."""
-
-    def __init__(self, plan: KernelPlan, form: Form, dialect: Dialect) -> None:
-        super().__init__(plan, form, dialect)
-        self.folds = folds_of(plan)
-        self.group = group_of(plan)
-
-    def pack(self, dtype: np.dtype, group: int) -> str:
-        """The type of neighbouring elements that are read or written at once."""
-        return f"ufuse_pack<{self.type_name(dtype)}, {group}>"
-
-    def are_aligned(self, addresses: Iterable[tuple[str, np.dtype]], group: int) -> str:
-        """Whether a group can be read at once from all of some addresses."""
-        checks = [
-            f"(size_t){address} % {min(BYTES, dtype.itemsize * group)} == 0"
-            for address, dtype in addresses
-            if dtype.itemsize * group > 1
-        ]
-        return " && ".join(checks) or "true"
-
-    def kind_of(self, fold: Segment) -> str:
-        """The type that a fold is computed in."""
-        return self.type_name(sum_dtype(fold))
-
-    def functions(self) -> Iterator[str]:
-        """A function for each fold, of two values."""
-        chars = sorted({one.loop.dtypes[-1].char for one in self.folds if has_library_order(one)})
-        if chars:
-            yield from functions_of(chars)
-        for fold in self.folds:
-            kind, name = self.kind_of(fold), fold.outputs[0]
-            yield f"__device__ __forceinline__ {kind} fold{name}({kind} a, {kind} b) {{"
-            if has_library_order(fold):
-                yield f"    return {FUNCTION_OF[fold.loop.name]}(a, b);"
-                yield "}"
-                yield f"struct Fold{name} {{"
-                yield f"    static __device__ {kind} both({kind} a, {kind} b) {{ return fold{name}(a, b); }}"
-                yield "};"
-                continue
-            one = AT_ONCE.get(fold.loop.name) if kind == "float" else None
-            if one is not None:
-                yield "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800"
-                yield f'    asm("{one} %0, %1, %2;" : "=f"(a) : "f"(a), "f"(b));'
-                yield "    return a;"
-                yield "#else"
-            yield f"    return {COMBINED[fold.loop.name]};"
-            if one is not None:
-                yield "#endif"
-            yield "}"
-
-    def starts(self, folds: Iterable[Segment]) -> Iterator[str]:
-        """What a thread begins with."""
-        for fold in folds:
-            name = fold.outputs[0]
-            start = start_of(self.plan.dtype(name), fold.loop.name)
-            yield f"{self.kind_of(fold)} a{name} = {start};"
-
-    def folded(self, fold: Segment, there: str) -> str:
-        """One more element, if it is there."""
-        name, (value,) = fold.outputs[0], fold.inputs
-        return f"if ({there}) a{name} = fold{name}(a{name}, v{value});"
-
-    def across(self, fold: Segment, threads: int, row: str) -> Iterator[str]:
-        """All of a row's threads: each has the result."""
-        name = fold.outputs[0]
-        width = min(threads, 32)
-        if has_library_order(fold):
-            yield from self._across_as_library(fold, threads, row)
-            return
-        yield from self._lanes(fold, width)
-        if threads > width:
-            width = threads // 32
-            yield f"if (lane % 32 == 0) part{name}[{row} * {width} + lane / 32] = a{name};"
-            yield "__syncthreads();"
-            yield f"a{name} = part{name}[{row} * {width} + lane % {width}];"
-            yield from self._lanes(fold, width)
-        yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0, {width});"
-
-    def _across_as_library(self, fold: Segment, threads: int, row: str) -> Iterator[str]:
-        """All of a row's threads, in CUB's order: lanes that are there, and warps in turn."""
-        name, kind, warps = fold.outputs[0], self.kind_of(fold), threads // 32
-        if warps:
-            yield "for (int s = 1; s < 32; s <<= 1) {"
-            yield f"    const {kind} b = __shfl_down_sync(0xffffffffu, a{name}, s);"
-            yield f"    if (lane % 32 + s < 32 && lane + s < valid) a{name} = fold{name}(a{name}, b);"
-            yield "}"
-        if warps > 1:
-            yield f"if (lane % 32 == 0) part{name}[{row} * {warps} + lane / 32] = a{name};"
-            yield "__syncthreads();"
-            yield f"a{name} = part{name}[{row} * {warps}];"
-            yield f"for (int w = 1; w < {warps}; ++w)"
-            yield f"    if (w * 32 < valid) a{name} = fold{name}(a{name}, part{name}[{row} * {warps} + w]);"
-        elif warps:
-            yield f"a{name} = __shfl_sync(0xffffffffu, a{name}, 0);"
-
-    def _lanes(self, fold: Segment, count: int, width: int = 0) -> Iterator[str]:
-        """So many threads of a warp, or of a part of one: the first has the result."""
-        name, width = fold.outputs[0], width or count
-        yield f"for (int s = {count // 2}; s; s >>= 1)"
-        yield f"    a{name} = fold{name}(a{name}, __shfl_down_sync(0xffffffffu, a{name}, s, {width}));"
-
-    def shared(self, threads: int, rows: int) -> Iterator[str]:
-        """What warps leave for one another."""
-        if threads > 32:
-            for fold in self.folds:
-                count = rows * threads // 32
-                yield f"__shared__ {self.kind_of(fold)} part{fold.outputs[0]}[{count}];"
-
-    def result(self, fold: Segment) -> str:
-        """The result of a fold: CUB begins its sums from zero, at last."""
-        name = fold.outputs[0]
-        is_sum = has_library_order(fold) and fold.loop.name == "add"
-        total = f"fold{name}(0, a{name})" if is_sum else f"a{name}"
-        return f"({self.type_name(self.plan.dtype(name))}){total}"
-
-    def finished(self, fold: Segment) -> str:
-        """The value of a fold."""
-        name = fold.outputs[0]
-        return f"const {self.type_name(self.plan.dtype(name))} v{name} = {self.result(fold)};"
-
-    def with_functions(self, *functions: str) -> str:
-        """The whole text."""
-        return self.headed([PACK, *self.functions(), *functions])
-
-
-TOTAL_THREADS = 256
-# A group that is read once: whatever else is in caches stays there.
-ONCE = """\
-template<int bytes> struct ufuse_word;
-template<> struct ufuse_word<1> { typedef unsigned char type; };
-template<> struct ufuse_word<2> { typedef unsigned short type; };
-template<> struct ufuse_word<4> { typedef unsigned int type; };
-template<> struct ufuse_word<8> { typedef uint2 type; };
-template<> struct ufuse_word<16> { typedef uint4 type; };
-
-template<typename T> __device__ __forceinline__ T ufuse_once(const T* from)
-{
-    typedef typename ufuse_word<sizeof(T)>::type word;
-    union { word loaded; T made; } both;
-    both.loaded = __ldcs(reinterpret_cast<const word*>(from));
-    return both.made;
-}"""
-
-
-class TotalWriter(FoldWriter):
-    """Writes a kernel that folds everything, and the one that folds what its blocks have left."""
-
-    def parameters(self) -> Iterator[str]:
-        """Those of an elementwise kernel; for each total an array with one element a block."""
-        totals = {fold.outputs[0]: fold for fold in self.folds}
-        results = [result for result in self.plan.results if result.how[0] != "into"]
-        names = {
-            f"r{place}": result.value
-            for place, result in enumerate(self.plan.results)
-            if result in results and result.how[0] == "scalar"
-        }
-        for parameter in super().parameters():
-            name = parameter.rpartition(" ")[2]
-            if name in names:
-                value = names[name]
-                yield f"{self.kind_of(totals[value])}* __restrict__ t{value}"
-            else:
-                yield parameter
-
-    def stores(self) -> Iterator[str]:
-        """What is left beside totals."""
-        skipped = {f"r{p}[" for p, one in enumerate(self.plan.results) if one.how[0] == "scalar"}
-        return (line for line in super().stores() if not line.startswith(tuple(skipped) or ("\0",)))
-
-    def _element(self, place: int) -> str:
-        return f"g{place}.at[e]" if self._is_packed(place) else super()._element(place)
-
-    def _is_packed(self, place: int) -> bool:
-        return not self.form.axes and is_simple(self.plan.operands[place].dtype)
-
-    def read_once(self, place: int, pack: str, where: str) -> str:
-        """A group of an operand, which no other thread reads; larger ones than a load are several."""
-        pointer = f"reinterpret_cast<const {pack}*>({where})"
-        size = self.plan.operands[place].dtype.itemsize * self.group
-        return f"ufuse_once({pointer})" if size <= BYTES else f"*{pointer}"
-
-    def _loads(self) -> Iterator[str]:
-        """Groups that are read at once, or one by one where there are fewer or memory is not aligned."""
-        packed = [p for p in self.walked if p in self.read and self._is_packed(p)]
-        packs = {place: self.pack(self.plan.operands[place].dtype, self.group) for place in packed}
-        yield from (f"{pack} g{place};" for place, pack in packs.items())
-        if packs:
-            yield f"if (is_aligned && at + {self.group} <= n) {{"
-            for place, pack in packs.items():
-                yield f"    g{place} = {self.read_once(place, pack, f'p{place} + at')};"
-            yield "} else {"
-            yield f"    for (int e = 0; e < {self.group}; ++e)"
-            each = " ".join(f"g{place}.at[e] = p{place}[min(at + e, n - 1)];" for place in packs)
-            yield f"        {{ {each} }}"
-            yield "}"
-
-    def text(self, name: str) -> str:
-        """Both kernels."""
-        group, index = self.group, self.index
-        body = [
-            line
-            for one in self.plan.segments
-            for line in ([self.folded(one, "is_there")] if one in self.folds else self.segment(one))
-        ]
-        across = [line for fold in self.folds for line in self.across(fold, TOTAL_THREADS, "0")]
-        shared = list(self.shared(TOTAL_THREADS, 1))
-        left = [f"t{f.outputs[0]}[blockIdx.x] = a{f.outputs[0]};" for f in self.folds]
-        packed = [(f"p{p}", self.plan.operands[p].dtype) for p in self.walked if self._is_packed(p)]
-        first = [
-            *opened(name, self.parameters(), TOTAL_THREADS),
-            *_indented(1, shared),
-            "    const int lane = threadIdx.x;",
-            f"    const bool is_aligned = {self.are_aligned(packed, group)};",
-            *_indented(1, self.starts(self.folds)),
-            f"    for ({index} at = (({index})blockIdx.x * blockDim.x + threadIdx.x) * {group}; at < n;",
-            f"         at += ({index})gridDim.x * blockDim.x * {group}) {{",
-            *_indented(2, self._loads()),
-            "        #pragma unroll",
-            f"        for (int e = 0; e < {group}; ++e) {{",
-            "            const bool is_there = at + e < n;",
-            f"            const {index} i = is_there ? at + e : n - 1;",
-            *_indented(3, (*self.places(), *body)),
-            *_indented(3, (f"if (is_there) {one}" for one in self.stores())),
-            "        }",
-            "    }",
-            *_indented(1, across),
-            *_indented(1, (f"if (lane == 0) {one}" for one in left)),
-            "}",
-        ]
-        return self.with_functions(ONCE, *first, *self._rest(name, shared, across))
-
-    def _rest(self, name: str, shared: list[str], across: list[str]) -> Iterator[str]:
-        given = [f"const {self.kind_of(f)}* __restrict__ t{f.outputs[0]}" for f in self.folds]
-        made = {f.outputs[0]: self.type_name(self.plan.dtype(f.outputs[0])) for f in self.folds}
-        results = [f"{kind}* __restrict__ r{value}" for value, kind in made.items()]
-        yield from opened(f"{name}_rest", (*given, *results, "const int n"), TOTAL_THREADS)
-        yield from _indented(1, shared)
-        yield "    const int lane = threadIdx.x;"
-        yield from _indented(1, self.starts(self.folds))
-        yield f"    for (int i = lane; i < n; i += {TOTAL_THREADS}) {{"
-        yield from _indented(2, (f"a{v} = fold{v}(a{v}, t{v}[i]);" for v in made))
-        yield "    }"
-        yield from _indented(1, across)
-        yield from (f"    if (lane == 0) *r{v} = ({kind})a{v};" for v, kind in made.items())
-        yield "}"
 
 
 class Store(NamedTuple):
@@ -464,14 +100,14 @@ class RowWriter(FoldWriter):
         index = "int" if self.rows.items else "long long"
         return self.with_functions(
             *opened(name, self.parameters(), threads * together),
-            *_indented(1, self.shared(threads, together)),
+            *indented(1, self.shared(threads, together)),
             f"    const int lane = threadIdx.x % {threads}, own = threadIdx.x / {threads};",
             f"    for (long long first = (long long)blockIdx.x * {together}; first < rows;",
             f"         first += (long long)gridDim.x * {together}) {{",
             "        const long long i = first + own;",
             f"        const {index} count = {self._count(together)};",
-            *_indented(2, self._valid()),
-            *_indented(2, (*self._row(), *kept, *passes)),
+            *indented(2, self._valid()),
+            *indented(2, (*self._row(), *kept, *passes)),
             *(["        __syncthreads();"] if threads > 32 else []),
             "    }",
             "}",
@@ -572,7 +208,7 @@ class RowWriter(FoldWriter):
         yield f"    {kind} s = 0;"
         yield f"    #pragma unroll {min(UNROLLED, -(-self.rows.items * threads // holders) or UNROLLED)}"
         yield f"    for ({index} j = {begin}; j < count; j += {holders}) {{"
-        yield from _indented(2, body)
+        yield from indented(2, body)
         yield f"        s = s + v{value} * v{value};"  # distances, of which nothing is fused with others
         yield "    }"
         yield f"    h{name}[w] = s;"
@@ -638,7 +274,7 @@ class RowWriter(FoldWriter):
             if place not in self.crossing:
                 yield f"{self.type_name(self.plan.dtype(place))} l{place}[{groups * group}];"
         if self.loaded:
-            yield from (*each, *_indented(1, self._loads()), "}")
+            yield from (*each, *indented(1, self._loads()), "}")
         yield from each
         for one in stores:
             yield f"    {self.pack(self.plan.dtype(one.value), group)} {one.name};"
@@ -646,10 +282,10 @@ class RowWriter(FoldWriter):
         yield f"    for (int e = 0; e < {group}; ++e) {{"
         yield f"        const {index} j = {self._where()};"
         yield f"        const int k = g * {group} + e;"
-        yield from _indented(2, body)
+        yield from indented(2, body)
         yield from (f"        {one.name}.at[e] = v{one.value};" for one in stores)
         yield "    }"
-        yield from (*_indented(1, self._written(stores)), "}")
+        yield from (*indented(1, self._written(stores)), "}")
         yield from self._trees(trees, groups * group)
         if not self.rows.items:
             yield "}"
@@ -668,7 +304,7 @@ class RowWriter(FoldWriter):
                 yield f"    const {pack} d{place} = *reinterpret_cast<const {pack}*>(b{place} + at);"
                 yield f"    for (int e = 0; e < {group}; ++e) {self._kept(place)}[g * {group} + e] = d{place}.at[e];"
             yield "} else {"
-            yield from _indented(1, map(self._one_by_one, packed))
+            yield from indented(1, map(self._one_by_one, packed))
             yield "}"
         yield from (self._one_by_one(place) for place in self.loaded if place not in packed)
 
@@ -690,7 +326,7 @@ class RowWriter(FoldWriter):
                 pack = self.pack(self.plan.dtype(one.value), self.rows.group)
                 yield f"    *reinterpret_cast<{pack}*>({one.row} + at) = {one.name};"
             yield "} else {"
-            yield from _indented(1, map(self._put, packed))
+            yield from indented(1, map(self._put, packed))
             yield "}"
         yield from (self._put(one) for one in stores if not one.packed)
 
@@ -759,11 +395,6 @@ class RowWriter(FoldWriter):
 MOST_REGISTERS = 96  # of a thread, for what it keeps
 
 
-def total_text(plan: KernelPlan, name: str, form: Form, dialect: Dialect) -> str:
-    """The CUDA C++ of a kernel that folds everything."""
-    return TotalWriter(plan, form, dialect).text(name)
-
-
 def row_text(plan: KernelPlan, name: str, form: RowForm, together: int, dialect: Dialect) -> str:
     """The CUDA C++ of a kernel over rows, of blocks with so many; it keeps nothing where that would be too much."""
     writer = RowWriter(plan, form, dialect)
@@ -783,7 +414,3 @@ def _levels(plan: KernelPlan) -> dict[int, int]:
         before = max((level[value] for value in segment.inputs), default=0)
         level.update(dict.fromkeys(segment.outputs, before + (segment.kind in KINDS)))
     return level
-
-
-def _indented(depth: int, lines: Iterable[str]) -> Iterator[str]:
-    return (" " * (4 * depth) + line for line in lines)

@@ -12,7 +12,7 @@ from typing import Any
 
 import cupy
 
-from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.operations.refusal import DoesNotFit
 from ufuse.graph.typing.device_streams import (
     AWAIT_EVENT,
     CHECKS,

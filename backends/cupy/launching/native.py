@@ -19,8 +19,8 @@ from cupy_backends.cuda import stream as streams
 from cupy_backends.cuda.api import driver, runtime
 
 from ufuse.backends import _launch
-from ufuse.backends.cupy.compile import architecture
-from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.launching.compile import architecture
+from ufuse.backends.cupy.operations.refusal import DoesNotFit
 from ufuse.graph.typing import device_layout
 
 MEMORY_ALLOCATION = 2  # cudaErrorMemoryAllocation

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ufuse.backends.cupy import cub
-from ufuse.backends.cupy.folds import ONCE, TOTAL_THREADS, TotalWriter, library_folds
-from ufuse.backends.cupy.library_order import is_tree
-from ufuse.backends.cupy.text import Dialect, Form, opened
+from ufuse.backends.cupy.operations import cub
+from ufuse.backends.cupy.texts.folds import library_folds
+from ufuse.backends.cupy.texts.library_order import is_tree
+from ufuse.backends.cupy.texts.text import Dialect, Form, opened
+from ufuse.backends.cupy.texts.totals import ONCE, TOTAL_THREADS, TotalWriter
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 
 assert TOTAL_THREADS == cub.BLOCK

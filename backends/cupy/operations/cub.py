@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from ufuse.backends.cupy.refusal import DoesNotFit
+from ufuse.backends.cupy.operations.refusal import DoesNotFit
 
 # Of CUB, whose order this is (AgentReduce, policies of fixed-size segments), and of CuPy, which calls those functions:
 # before 14.2 it called others for rows, which always take 256 threads.

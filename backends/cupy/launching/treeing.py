@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from ufuse.backends.cupy.compile import compiled
-from ufuse.backends.cupy.launch import (
+from ufuse.backends.cupy.launching.compile import compiled
+from ufuse.backends.cupy.launching.launch import (
     LARGEST_INDEX,
     MOST_LAUNCHES,
     Kernel,
@@ -23,11 +23,11 @@ from ufuse.backends.cupy.launch import (
     collapsed,
     steps_of,
 )
-from ufuse.backends.cupy.refusal import DoesNotFit, NeverFits
-from ufuse.backends.cupy.rules import METHODS
-from ufuse.backends.cupy.spread import is_plain, squares_of
-from ufuse.backends.cupy.text import Dialect, Form, kernel_name
-from ufuse.backends.cupy.trees import THREADS, TreeForm, operations_of, tree_text, trees_of
+from ufuse.backends.cupy.operations.refusal import DoesNotFit, NeverFits
+from ufuse.backends.cupy.operations.spread import is_plain, squares_of
+from ufuse.backends.cupy.steps.rules import METHODS
+from ufuse.backends.cupy.texts.text import Dialect, Form, kernel_name
+from ufuse.backends.cupy.texts.trees import THREADS, TreeForm, operations_of, tree_text, trees_of
 from ufuse.backends.planning.kernels import KernelPlan, Result
 
 BUSY = 128  # blocks that keep a device busy

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ufuse.backends.cupy.text import Dialect, Form, Writer, is_array, opened
+from ufuse.backends.cupy.texts.text import Dialect, Form, Writer, is_array, opened
 from ufuse.backends.planning.kernels import KernelPlan
 
 BYTES = 16  # of a load, at most

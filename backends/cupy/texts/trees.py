@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ufuse.backends.cupy import spread
-from ufuse.backends.cupy.text import CUPYS, Dialect, Form, opened
-from ufuse.backends.cupy.tiles import SpreadWriter, tile_of
+from ufuse.backends.cupy.operations import spread
+from ufuse.backends.cupy.texts.text import CUPYS, Dialect, Form, opened
+from ufuse.backends.cupy.texts.tiles import SpreadWriter, tile_of
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph.node import Node

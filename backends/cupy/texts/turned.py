@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ufuse.backends.cupy.text import FAR, TURNED, Dialect, Form, Writer, opened, walked
-from ufuse.backends.cupy.vectors import is_simple
+from ufuse.backends.cupy.texts.text import FAR, TURNED, Dialect, Form, Writer, opened, walked
+from ufuse.backends.cupy.texts.vectors import is_simple
 from ufuse.backends.planning.kernels import KernelPlan
 
 WARP = 32

@@ -11,11 +11,11 @@ import cupy
 import numpy as np
 
 from ufuse.backends import _launch
-from ufuse.backends.cupy import tiles, turned
-from ufuse.backends.cupy.compile import compiled
-from ufuse.backends.cupy.native import argument
-from ufuse.backends.cupy.refusal import DoesNotFit
-from ufuse.backends.cupy.text import (
+from ufuse.backends.cupy.launching.compile import compiled
+from ufuse.backends.cupy.launching.native import argument
+from ufuse.backends.cupy.operations.refusal import DoesNotFit
+from ufuse.backends.cupy.texts import tiles, turned
+from ufuse.backends.cupy.texts.text import (
     FAR,
     TURNED,
     Dialect,
@@ -25,9 +25,9 @@ from ufuse.backends.cupy.text import (
     kernel_name,
     kernel_text,
 )
-from ufuse.backends.cupy.tiles import WARP, spread_text, tile_of, tile_text
-from ufuse.backends.cupy.turned import rooms_of, turned_columns, turned_text
-from ufuse.backends.cupy.vectors import BYTES, few_of, vector_text
+from ufuse.backends.cupy.texts.tiles import WARP, spread_text, tile_of, tile_text
+from ufuse.backends.cupy.texts.turned import rooms_of, turned_columns, turned_text
+from ufuse.backends.cupy.texts.vectors import BYTES, few_of, vector_text
 from ufuse.backends.planning.kernels import KernelPlan
 
 LARGEST_INDEX = 2**31 - 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ufuse.backends.cupy import cub, spread
-from ufuse.backends.cupy.moments import MOMENTS, moment_of
+from ufuse.backends.cupy.operations import cub, spread
+from ufuse.backends.cupy.operations.moments import MOMENTS, moment_of
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.ops import Kind, Op

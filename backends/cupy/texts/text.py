@@ -12,7 +12,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from ufuse.backends.cupy.contraction import (
+from ufuse.backends.cupy.texts.contraction import (
     AFTER_OF,
     APART_OF,
     INTRINSICS,

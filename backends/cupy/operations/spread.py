@@ -13,7 +13,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from ufuse.backends.cupy import cub
+from ufuse.backends.cupy.operations import cub
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.backends.planning.loops import Fold, Loop
 from ufuse.graph import ops

@@ -10,20 +10,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from ufuse.backends.cupy import cub
-from ufuse.backends.cupy.compile import compiled
-from ufuse.backends.cupy.folds import (
-    NEEDS_ONE,
-    TOTAL_THREADS,
-    RowForm,
-    folds_of,
-    group_of,
-    library_folds,
-    row_text,
-    sum_dtype,
-    total_text,
-)
-from ufuse.backends.cupy.launch import (
+from ufuse.backends.cupy.launching.compile import compiled
+from ufuse.backends.cupy.launching.launch import (
     Kernel,
     Launch,
     Record,
@@ -32,12 +20,16 @@ from ufuse.backends.cupy.launch import (
     steps_of,
     walk_over,
 )
-from ufuse.backends.cupy.library_totals import library_total_text
-from ufuse.backends.cupy.refusal import DoesNotFit, NeverFits
-from ufuse.backends.cupy.spread import is_plain, squares_of, threads_of_row
-from ufuse.backends.cupy.text import VARYING, Dialect, Form, kernel_name
-from ufuse.backends.cupy.tiles import WARP
-from ufuse.backends.cupy.vectors import MOST
+from ufuse.backends.cupy.operations import cub
+from ufuse.backends.cupy.operations.refusal import DoesNotFit, NeverFits
+from ufuse.backends.cupy.operations.spread import is_plain, squares_of, threads_of_row
+from ufuse.backends.cupy.texts.folds import NEEDS_ONE, folds_of, group_of, library_folds, sum_dtype
+from ufuse.backends.cupy.texts.library_totals import library_total_text
+from ufuse.backends.cupy.texts.row_folds import RowForm, row_text
+from ufuse.backends.cupy.texts.text import VARYING, Dialect, Form, kernel_name
+from ufuse.backends.cupy.texts.tiles import WARP
+from ufuse.backends.cupy.texts.totals import TOTAL_THREADS, total_text
+from ufuse.backends.cupy.texts.vectors import MOST
 from ufuse.backends.planning.kernels import KernelPlan, Segment
 from ufuse.graph.ops import Kind
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from ufuse.backends.cupy.text import FAR, VARYING, Dialect, Form, Writer, opened, walked
+from ufuse.backends.cupy.texts.text import FAR, VARYING, Dialect, Form, Writer, opened, walked
 from ufuse.backends.planning.kernels import KernelPlan
 
 WARP = 32

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ufuse.backends.cupy.gathers import with_axes_behind
+from ufuse.backends.cupy.operations.gathers import with_axes_behind
 from ufuse.graph import ops
 from ufuse.graph.made import same_mask
 from ufuse.graph.memory.buffers import is_array
