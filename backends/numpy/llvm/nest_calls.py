@@ -6,13 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from ufuse.backends.numpy.llvm.nest_body import TYPES, Body, literal
+from ufuse.backends.numpy.llvm.nest_buffers import BATCH, MOST_INPUTS, WORD, Batch
 from ufuse.backends.numpy.llvm.symbols import checked
 from ufuse.graph.nest import Instruction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-MOST_INPUTS = 3
 
 
 def emit_numpy(body: Body, one: Instruction) -> str:
@@ -23,6 +22,43 @@ def emit_numpy(body: Body, one: Instruction) -> str:
     given = ", ".join(f"double {operand}" for operand in operands)
     loop = body.symbol(checked(f"scalar.{name}"))
     return body.call("helper.scalar.d", "double", f"ptr {loop}, {given}")
+
+
+def emit_batch_put(body: Body, one: Instruction) -> str:
+    """Append that operands of a call lie at a place in a buffer."""
+    (batch,) = one.attributes
+    place, *values = one.inputs
+    for value in values:
+        body.settle(value)
+    for row, value in enumerate(values):
+        at = _in_buffer(body, batch, row, body.operand(place))
+        body.lines.append(f"store double {body.operand(value)}, ptr {at}")
+    return ""
+
+
+def emit_batch_run(body: Body, one: Instruction) -> str:
+    """Append the call for all places up to one."""
+    (batch,) = one.attributes
+    loop = body.symbol(checked(f"scalar.{batch.name.removeprefix('numpy.')}"))
+    at, count = _in_buffer(body, batch, 0, "0"), body.operand(one.inputs[0])
+    helper = body.symbol(checked("helper.batch.d"))
+    body.lines.append(f"call void {helper}(ptr {loop}, ptr {at}, i64 {BATCH}, i64 {count}) #1")
+    return ""
+
+
+def emit_batch_get(body: Body, one: Instruction) -> str:
+    """Append what a call gave at a place."""
+    (batch,) = one.attributes
+    at = _in_buffer(body, batch, batch.inputs, body.operand(one.inputs[0]))
+    return body.add_new(f"load double, ptr {at}")
+
+
+def _in_buffer(body: Body, batch: Batch, row: int, place: str) -> str:
+    body.batches = max(body.batches, batch.at + (batch.inputs + 1) * BATCH)
+    begin = body.add(
+        f"getelementptr inbounds i8, ptr %batches, i64 {(batch.at + row * BATCH) * WORD}"
+    )
+    return body.add(f"getelementptr inbounds double, ptr {begin}, i64 {place}")
 
 
 def emit_function(body: Body, name: str, type_: str, operands: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ufuse.backends.numpy.llvm.nest_body import Body
+from ufuse.backends.numpy.llvm.nest_buffers import BATCH
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Inside
 from ufuse.backends.numpy.llvm.nest_hoisting import FEW
 from ufuse.backends.numpy.llvm.nest_integers import SMALL
@@ -76,6 +77,13 @@ def emit_holds(body: Body, one: Instruction) -> str:
     conditions += _none_negative(body, [_text(body, each, {}) for each in holds.least])
     turns = body.add(f"icmp sle i64 {_text(body, holds.turns, {})}, 0")
     return _all(body, [body.add(f"or i1 {_all(body, conditions)}, {turns}"), *always])
+
+
+def emit_batch_turns(body: Body, one: Instruction) -> str:
+    """How many turns a batch has: what is left of the loop, and no more than there is room for."""
+    (turns,) = one.attributes
+    left = body.intrinsic("llvm.smax.i64", "i64", [("i64", _text(body, turns, {})), ("i64", "0")])
+    return body.intrinsic("llvm.smin.i64", "i64", [("i64", left), ("i64", str(BATCH))])
 
 
 def _or_one(body: Body, turns: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ufuse.backends.numpy.llvm import nest_counters
+from ufuse.backends.numpy.llvm.nest_batches import batched
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_hoisting import Hoister
@@ -59,6 +60,7 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
     blocks = {block.label: [block] for block in nest.blocks}
     alone: dict[str, str] = {}  # the tests in front of copies, by the headers that are left out
     whole_loops = flow.whole_loops()
+    others = [*nest.others]
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
             integers = Integers(flow, header, labels, constants)
@@ -67,6 +69,9 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
             copy = _Copy(nest, integers, wraps=wraps)
             made = copy.blocks(header, is_alone=is_alone)
             if made:
+                named = {one: one + made[0].end.targets[0][len(header) :] for one in labels}
+                made, new = batched(nest, integers, made, named)
+                others += new
                 if is_alone and hoister.moves(
                     header, labels, made[0].instructions[0].attributes[0]
                 ):
@@ -84,7 +89,7 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
         blocks[header].insert(0, test)
         blocks[max(labels, key=flow.place)].append(unfit)
     found = (_led(block, alone) for group in blocks.values() for block in group)
-    return replace(nest, blocks=tuple(found))
+    return replace(nest, blocks=tuple(found), others=tuple(others))
 
 
 def _lead_to(

@@ -119,6 +119,22 @@ real_scalar(const Loop *loop, double first, double second, double third)
     return result;
 }
 
+/* The same for `count` elements: rows of `room` doubles for each operand, then one for the results.
+ */
+static void
+real_batch(const Loop *loop, double *rows, int64_t room, int64_t count)
+{
+    char *data[4];
+    npy_intp steps[4];
+    for (int row = 0; row <= loop->inputs; row++) {
+        data[row] = (char *)(rows + row * room);
+        steps[row] = sizeof *rows;
+    }
+    if (count > 0) {
+        nest_loop(loop, data, count, steps); /* loops over doubles fail never */
+    }
+}
+
 /* Functions of `math` that CPython computes itself, each release in its own way. */
 #define PYTHON_FUNCTIONS(X) X(hypot) X(gamma) X(lgamma)
 #define NAMED(NAME) static PyObject *math_##NAME;
@@ -194,6 +210,7 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"map", (void *)nest_map},
                  {"fold", (void *)nest_fold},
                  {"scalar.d", (void *)real_scalar},
+                 {"batch.d", (void *)real_batch},
                  {"reduce", (void *)nest_reduce},
                  {"matmul", (void *)nest_matmul},
                  {"take", (void *)nest_take},

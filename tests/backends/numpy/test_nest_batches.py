@@ -1,0 +1,282 @@
+"""Functions of NumPy for many turns at once, in better code of nests: bits, flags, doubts, and when there are batches."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from tests.support.nest_checks import check_improved, over
+from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
+from ufuse.backends.numpy.llvm import nest_alike, nests
+from ufuse.backends.numpy.llvm.nest_alike import is_alike, not_alike
+from ufuse.backends.numpy.llvm.nest_versions import versioned
+from ufuse.backends.numpy.llvm.nests import nest_text
+from ufuse.graph.nest import Instruction, Nest, Value
+
+COUNT = 300  # elements: more than two batches
+UNARY = ["exp", "sin", "cos", "log", "tanh", "arctan", "cbrt", "floor", "log1p"]
+BINARY = ["hypot", "power", "arctan2", "fmod"]
+SPECIAL = [1e308, -1e308, 5e-324, 0.0, -0.0, math.inf, -math.inf, math.nan, -math.nan, 710.0, -1.0]
+
+
+class Drawn:
+    """A loop, perhaps inside another, whose turns call functions of numbers that are drawn by chance."""
+
+    def __init__(self, seed: int, *, is_inner: bool) -> None:
+        self._draw = random.Random(seed)  # noqa: S311
+        self.code = Code(
+            array("a"), array("b"), array("x", is_written=True), number("s"), number("t"), RANGE
+        )
+        index = self.code.header("i", "body")
+        self._again = "header"
+        if is_inner:
+            index = turning(self.code, "j", self.code.whole(0), self.code.dim(0, 0), 1, "after")
+            self._again = "j.head"
+        self.code.set("place", index)
+        self._begin()
+        for part in range(self._draw.randrange(1, 4)):
+            self._grow()
+            if self._draw.random() < 0.5:
+                self._branch(part)
+        self._finish()
+        if is_inner:
+            self.code.begin("after")
+            self.code.end("jump", "header")
+
+    def _begin(self) -> None:
+        """Elements and variables that the block may use."""
+        index = self.code.get("place")
+        self._pool = [self.code.load(0, index), self.code.load(1, index), self.code.get("s")]
+        if self._draw.random() < 0.4:
+            ahead = self.code.op("add", index, self.code.whole(self._draw.choice([0, 1, 2])))
+            self._pool.append(self.code.load(2, ahead))
+
+    def _one(self) -> Value:
+        return self._draw.choice(self._pool[-4:])
+
+    def _grow(self) -> None:
+        code, draw = self.code, self._draw
+        for _ in range(draw.randrange(1, 4)):
+            what = draw.choice(["unary", "unary", "binary", "add", "mul", "sub", "neg", "constant"])
+            if what == "unary":
+                self._pool.append(code.call(f"numpy.{draw.choice(UNARY)}", self._one()))
+            elif what == "binary":
+                name = f"numpy.{draw.choice(BINARY)}"
+                self._pool.append(code.call(name, self._one(), self._one()))
+            elif what == "constant":
+                self._pool.append(code.real(draw.choice([0.5, 2.0, -1.0])))
+            elif what == "neg":
+                self._pool.append(code.op(what, self._one()))
+            else:
+                self._pool.append(code.op(what, self._one(), self._one()))
+        if draw.random() < 0.4:
+            code.set(draw.choice("st"), self._one())
+        if draw.random() < 0.3:
+            index = code.op("add", code.get("place"), code.whole(draw.choice([0, 0, 1])))
+            code.store(2, index, self._one())
+
+    def _branch(self, part: int) -> None:
+        """Some turns do a block more, or leave the loop."""
+        code, draw = self.code, self._draw
+        test = code.op(draw.choice(["flt", "fge"]), self._one(), self._one())
+        leaves = draw.random() < 0.2
+        other = "stop" if leaves else f"join{part}"
+        if leaves:
+            test = code.op("fgt", self._one(), code.real(draw.choice([2.9, 50.0])))
+            code.end("branch", other, f"then{part}", condition=test)
+        else:
+            code.end("branch", f"then{part}", other, condition=test)
+        code.begin(f"then{part}")
+        self._begin()
+        self._grow()
+        code.end("jump", f"join{part}")
+        code.begin(f"join{part}")
+        self._begin()
+        self._leaves = leaves or getattr(self, "_leaves", False)
+
+    def _finish(self) -> None:
+        code = self.code
+        value = code.call(f"numpy.{self._draw.choice(UNARY)}", self._one())
+        code.store(2, code.get("place"), value)
+        if self._draw.random() < 0.6:
+            code.set("t", code.op("add", code.get("t"), self._one()))
+        code.end("jump", self._again)
+        if getattr(self, "_leaves", False):
+            code.begin("stop")
+            code.end("leave")
+
+    def arrays(self, wildness: float) -> list[np.ndarray]:
+        """What the loop may be given."""
+        made = []
+        for size in (COUNT, COUNT, COUNT + 3):
+            values = [self._draw.uniform(0.1, 3) for _ in range(size)]
+            for place in range(size):
+                if self._draw.random() < wildness:
+                    values[place] = self._draw.choice(SPECIAL)
+            made.append(np.array(values))
+        return made
+
+
+def has_batches(nest: Nest) -> bool:
+    """Whether better code calls functions for many turns at once."""
+    return any(one.op == "batch_run" for one in instructions(nest))
+
+
+def instructions(nest: Nest) -> list[Instruction]:
+    """Those of better code."""
+    return [one for block in versioned(nest, is_alone=True).blocks for one in block.instructions]
+
+
+@pytest.mark.parametrize("is_inner", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_loops_drawn_by_chance(
+    seed: int, *, is_inner: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Calls that others need, in branches, with what turns leave for the next, before exits."""
+    monkeypatch.setattr(nests, "MOST_IMPROVED", 10_000)
+    drawn = Drawn(seed, is_inner=is_inner)
+    machine = Machine(drawn.code.nest(), is_improved=True)
+    for wildness in (0.0, 0.0, 0.003, 0.003, 0.1):
+        turns = range(2 if is_inner else COUNT)
+        cells = over(turns, s=1.5, t=0.25, **{"s.numpy": True, "t.numpy": True})
+        check_improved(machine, drawn.arrays(wildness), cells)
+
+
+def test_most_drawn_loops_have_batches_and_are_left() -> None:
+    """Else they would show nothing."""
+    count = left = 0
+    for seed in range(40):
+        drawn = Drawn(seed, is_inner=False)
+        nest = drawn.code.nest()
+        if has_batches(nest):
+            count += 1
+            machine = Machine(nest, is_improved=True)
+            cells = over(range(COUNT), s=0.5, t=0.25, **{"s.numpy": True, "t.numpy": True})
+            left += check_improved(machine, drawn.arrays(0.0), cells)
+    assert count > 15
+    assert left > 8
+
+
+def one_loop(body: Callable[[Code, Value], None]) -> Nest:
+    """A loop with a turn for each element."""
+    code = Code(array("a"), array("x", is_written=True), number("s"), RANGE)
+    body(code, code.header("i", "body"))
+    code.end("jump", "header")
+    return code.nest()
+
+
+def execute(nest: Nest, count: int) -> bool:
+    """Whether better code leaves it, as the reference does."""
+    draw = np.random.default_rng(3)
+    cells = over(range(count), s=0.5, **{"s.numpy": True})
+    return check_improved(
+        Machine(nest, is_improved=True), [draw.random(COUNT), draw.random(COUNT + 1)], cells
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 127, 128, 129, 255, 256, 257, 300])
+def test_batches_of_any_length(count: int) -> None:
+    """The last one has what is left of the turns."""
+
+    def body(code: Code, i: Value) -> None:
+        code.store(1, i, code.op("mul", code.call("numpy.exp", code.load(0, i)), code.real(2.0)))
+
+    nest = one_loop(body)
+    assert has_batches(nest)
+    assert execute(nest, count)
+
+
+@pytest.mark.parametrize(("loaded", "stored"), [(0, 0), (1, 0), (0, 1)])
+def test_arrays_that_are_written_in_place(loaded: int, stored: int) -> None:
+    """There are batches unless a turn loads what another before it stores."""
+
+    def body(code: Code, i: Value) -> None:
+        item = code.load(1, code.op("add", i, code.whole(loaded)))
+        code.store(1, code.op("add", i, code.whole(stored)), code.call("numpy.sin", item))
+
+    nest = one_loop(body)
+    assert has_batches(nest) == (loaded >= stored)
+    assert execute(nest, COUNT)
+
+
+def test_what_a_turn_has_stored_itself() -> None:
+    """It is not known before the turn is done."""
+
+    def body(code: Code, i: Value) -> None:
+        code.store(1, i, code.load(0, i))
+        code.store(1, i, code.call("numpy.sin", code.load(1, i)))
+
+    nest = one_loop(body)
+    assert not has_batches(nest)
+    assert execute(nest, COUNT)
+
+
+@pytest.mark.parametrize("is_needed", [False, True])
+def test_what_turns_leave_for_the_next(*, is_needed: bool) -> None:
+    """An operand may be what the turn before has computed, but not what the function has given."""
+
+    def body(code: Code, i: Value) -> None:
+        before = code.get("s")
+        result = code.call("numpy.cos", before)
+        code.set("s", result if is_needed else code.op("add", before, code.load(0, i)))
+        code.store(1, i, result)
+
+    nest = one_loop(body)
+    assert has_batches(nest) != is_needed
+    assert execute(nest, COUNT)
+
+
+def test_functions_of_what_others_give() -> None:
+    """They are called behind these, for as many turns."""
+
+    def body(code: Code, i: Value) -> None:
+        inner = code.call("numpy.sin", code.load(0, i))
+        result = code.call("numpy.exp", code.op("mul", inner, code.get("s")))
+        code.set("s", inner)
+        code.store(1, i, result)
+
+    nest = one_loop(body)
+    assert sum(one.op == "batch_run" for one in instructions(nest)) == 2
+    assert execute(nest, COUNT)
+
+
+def test_random_numbers_are_not_drawn_ahead() -> None:
+    """Nor is anything else done twice that can be noticed."""
+
+    def body(code: Code, i: Value) -> None:
+        drawn = code.append("draw", (), "f64", "random", "g")
+        code.store(1, i, code.call("numpy.exp", drawn))
+
+    assert not has_batches(one_loop(body))
+
+
+def test_functions_that_are_not_alike_are_called_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an element's bits depend on where it stands; the code is kept under another name then."""
+
+    def body(code: Code, i: Value) -> None:
+        code.store(1, i, code.call("numpy.exp", code.load(0, i)))
+
+    nest = one_loop(body)
+    assert not_alike(nest) == []
+    monkeypatch.setattr(nest_alike, "_results", lambda *_: (b"", b"0"))
+    is_alike.cache_clear()
+    try:
+        assert not_alike(nest) == ["numpy.exp"]
+        assert not has_batches(nest)
+    finally:
+        is_alike.cache_clear()
+
+
+def test_own_code_has_no_batches() -> None:
+    """It decides what better code doubts, so it does turns one by one."""
+
+    def body(code: Code, i: Value) -> None:
+        code.store(1, i, code.call("numpy.exp", code.load(0, i)))
+
+    assert "helper.batch" not in nest_text(one_loop(body), "NAME")
