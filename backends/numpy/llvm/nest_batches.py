@@ -69,7 +69,7 @@ def _calls(slices: Slices, integers: Integers, turns: Turns, own: dict[str, str]
             continue
         for place, one in enumerate(block.instructions):
             name = one.attributes[0] if one.op == "call" else ""
-            if name.startswith("numpy.") and is_alike(name):
+            if name.startswith("numpy.") and is_alike(name, one.inputs[0].type):
                 yield label, place
 
 
@@ -153,7 +153,7 @@ class _Batches:
         at = 0
         for call in (call for level in levels for call in level):
             one = slices.instruction(call)
-            self._batches[call] = Batch(one.attributes[0], len(one.inputs), at)
+            self._batches[call] = Batch(one.attributes[0], one.inputs[0].type, len(one.inputs), at)
             at += (len(one.inputs) + 1) * BATCH
         self._always = {call: not slices.deciding(call[0]) for call in self._batches}
 

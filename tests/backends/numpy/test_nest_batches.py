@@ -246,6 +246,22 @@ def test_functions_of_what_others_give() -> None:
     assert execute(nest, COUNT)
 
 
+@pytest.mark.parametrize("name", ["exp", "sin", "log", "tanh", "hypot", "arctan2"])
+def test_singles(name: str) -> None:
+    """Of float32 NumPy has other loops."""
+    code = Code(array("a", np.float32), array("x", np.float32, is_written=True), RANGE)
+    i = code.header("i", "body")
+    item = code.load(0, i)
+    operands = [item] if name not in {"hypot", "arctan2"} else [item, code.load(1, i)]
+    code.store(1, i, code.call(f"numpy.{name}", *operands))
+    code.end("jump", "header")
+    nest = code.nest()
+    assert has_batches(nest)
+    draw = np.random.default_rng(3)
+    given = [draw.random(COUNT).astype("f") + np.float32(0.5) for _ in range(2)]
+    assert check_improved(Machine(nest, is_improved=True), given, over(range(COUNT)))
+
+
 def test_random_numbers_are_not_drawn_ahead() -> None:
     """Nor is anything else done twice that can be noticed."""
 
@@ -267,7 +283,7 @@ def test_functions_that_are_not_alike_are_called_alone(monkeypatch: pytest.Monke
     monkeypatch.setattr(nest_alike, "_results", lambda *_: (b"", b"0"))
     is_alike.cache_clear()
     try:
-        assert not_alike(nest) == ["numpy.exp"]
+        assert not_alike(nest) == ["numpy.exp of f64"]
         assert not has_batches(nest)
     finally:
         is_alike.cache_clear()

@@ -106,32 +106,34 @@ real_dot(int type, char *result, char *left, npy_intp left_step, char *right, np
 PRODUCTS(DEFINED)
 #undef DEFINED
 
-/* What a loop over doubles gives for one element, as NumPy gives it a scalar's. */
-static double
-real_scalar(const Loop *loop, double first, double second, double third)
-{
-    double items[3] = {first, second, third}, result = 0;
-    char *data[4] = {(char *)&items[0], (char *)&items[1], (char *)&items[2]};
-    npy_intp steps[4] = {0, 0, 0, 0};
-    data[loop->inputs] = (char *)&result;
-    steps[loop->inputs] = sizeof result;
-    nest_loop(loop, data, 1, steps); /* loops over doubles fail never */
-    return result;
-}
+/* What a loop over reals gives for one element, as NumPy gives it a scalar's. */
+#define SCALAR(NAME, REAL)                                                                         \
+    static REAL NAME(const Loop *loop, REAL first, REAL second, REAL third)                        \
+    {                                                                                              \
+        REAL items[3] = {first, second, third}, result = 0;                                        \
+        char *data[4] = {(char *)&items[0], (char *)&items[1], (char *)&items[2]};                 \
+        npy_intp steps[4] = {0, 0, 0, 0};                                                          \
+        data[loop->inputs] = (char *)&result;                                                      \
+        steps[loop->inputs] = sizeof result;                                                       \
+        nest_loop(loop, data, 1, steps); /* loops over reals fail never */                         \
+        return result;                                                                             \
+    }
+SCALAR(real_scalar, double)
+SCALAR(single_scalar, float)
 
-/* The same for `count` elements: rows of `room` doubles for each operand, then one for the results.
- */
+/* The same for `count` elements: rows of so many bytes, one for each operand, and one for the
+ * results. */
 static void
-real_batch(const Loop *loop, double *rows, int64_t room, int64_t count)
+real_batch(const Loop *loop, char *rows, int64_t row_bytes, int64_t itemsize, int64_t count)
 {
     char *data[4];
     npy_intp steps[4];
     for (int row = 0; row <= loop->inputs; row++) {
-        data[row] = (char *)(rows + row * room);
-        steps[row] = sizeof *rows;
+        data[row] = rows + row * row_bytes;
+        steps[row] = itemsize;
     }
     if (count > 0) {
-        nest_loop(loop, data, count, steps); /* loops over doubles fail never */
+        nest_loop(loop, data, count, steps); /* loops over reals fail never */
     }
 }
 
@@ -210,7 +212,8 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"map", (void *)nest_map},
                  {"fold", (void *)nest_fold},
                  {"scalar.d", (void *)real_scalar},
-                 {"batch.d", (void *)real_batch},
+                 {"scalar.f", (void *)single_scalar},
+                 {"batch", (void *)real_batch},
                  {"reduce", (void *)nest_reduce},
                  {"matmul", (void *)nest_matmul},
                  {"take", (void *)nest_take},
