@@ -56,16 +56,16 @@ def batched(
     if turns is None:
         return list(made), []
     slices = Slices(nest, integers, copies, own.__getitem__)
-    levels = _levels(slices, [*_calls(slices, integers, turns, own)])
+    levels = _levels(slices, [*_calls(slices, integers, own)])
     if not levels:
         return list(made), []
     return _Batches(nest, slices, levels, turns).blocks(made)
 
 
-def _calls(slices: Slices, integers: Integers, turns: Turns, own: dict[str, str]) -> Iterator[Key]:
+def _calls(slices: Slices, integers: Integers, own: dict[str, str]) -> Iterator[Key]:
     """The calls that every turn comes to, if at all, behind the test for the end of the loop."""
     for label, block in slices.blocks.items():
-        if own[label] == turns.label or not integers.flow.is_dominated(own[label], turns.label):
+        if not integers.is_counted(own[label]):
             continue
         for place, one in enumerate(block.instructions):
             name = one.attributes[0] if one.op == "call" else ""
@@ -211,7 +211,7 @@ class _Batches:
             self._label(".next"), tuple(writer.made), End("branch", (self._name, fill), more)
         )
         writer = _Writer()
-        many = writer.add("batch_turns", I64, attributes=(self._turns.count,))
+        many = writer.add("batch_turns", I64, attributes=(self._turns.count, *self._turns.ends))
         writer.set(self._many, many)
         self._begin(writer, 0)
         writer.set(self._done, writer.number(0))

@@ -248,11 +248,13 @@ class _Copy:
         turns = self._integers.turns
         if turns is None:
             return []
-        self._choose_accesses(turns)
+        self._choose_accesses()
         counted = {("get", name) for name in turns.counted}
         turning = {("get", name) for name in self._integers.steps} - counted
         for other in turns.others:
             self._small |= atoms(other) - counted
+        for end in turns.ends:
+            self._small |= atoms(end) - counted
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
         self._choose_integers()
@@ -303,13 +305,10 @@ class _Copy:
             for place, one in enumerate(block.instructions)
         )
 
-    def _choose_accesses(self, turns: Turns) -> None:
+    def _choose_accesses(self) -> None:
         """Choose loads and stores that need no check if some indices are inside."""
         blocks = [
-            block
-            for block in self._integers.blocks
-            if block.label != turns.label
-            and self._integers.flow.is_dominated(block.label, turns.label)
+            block for block in self._integers.blocks if self._integers.is_counted(block.label)
         ]
         for block in blocks if self._may_wrap else ():
             self._choose_wrapped(block)
@@ -548,6 +547,8 @@ class _Copy:
             tuple(self._wrapped),
             tuple(sorted(dense)),
             _is_inner(turns),
+            is_behind=turns.is_behind,
+            ends=turns.ends,
         )
 
     def _limit(self, turns: Turns) -> int:

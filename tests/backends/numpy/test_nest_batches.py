@@ -28,16 +28,23 @@ SPECIAL = [1e308, -1e308, 5e-324, 0.0, -0.0, math.inf, -math.inf, math.nan, -mat
 class Drawn:
     """A loop, perhaps inside another, whose turns call functions of numbers that are drawn by chance."""
 
-    def __init__(self, seed: int, *, is_inner: bool) -> None:
+    def __init__(self, seed: int, how: str) -> None:
         self._draw = random.Random(seed)  # noqa: S311
         self.code = Code(
             array("a"), array("b"), array("x", is_written=True), number("s"), number("t"), RANGE
         )
         index = self.code.header("i", "body")
         self._again = "header"
-        if is_inner:
+        self._how = how
+        if how == "inner":
             index = turning(self.code, "j", self.code.whole(0), self.code.dim(0, 0), 1, "after")
             self._again = "j.head"
+        elif how == "behind":
+            self._again = "j.head"
+            self.code.set("j", self.code.whole(0))
+            self.code.end("jump", "j.head")
+            self.code.begin("j.head")
+            index = self.code.get("j")
         self.code.set("place", index)
         self._begin()
         for part in range(self._draw.randrange(1, 4)):
@@ -45,7 +52,7 @@ class Drawn:
             if self._draw.random() < 0.5:
                 self._branch(part)
         self._finish()
-        if is_inner:
+        if how != "outer":
             self.code.begin("after")
             self.code.end("jump", "header")
 
@@ -106,7 +113,13 @@ class Drawn:
         code.store(2, code.get("place"), value)
         if self._draw.random() < 0.6:
             code.set("t", code.op("add", code.get("t"), self._one()))
-        code.end("jump", self._again)
+        if self._how == "behind":
+            after = code.op("add", code.get("j"), code.whole(1))
+            code.set("j", after)
+            test = code.op("ilt", after, code.dim(0, 0))
+            code.end("branch", self._again, "after", condition=test)
+        else:
+            code.end("jump", self._again)
         if getattr(self, "_leaves", False):
             code.begin("stop")
             code.end("leave")
@@ -133,17 +146,15 @@ def instructions(nest: Nest) -> list[Instruction]:
     return [one for block in versioned(nest, is_alone=True).blocks for one in block.instructions]
 
 
-@pytest.mark.parametrize("is_inner", [False, True])
+@pytest.mark.parametrize("how", ["outer", "inner", "behind"])
 @pytest.mark.parametrize("seed", range(40))
-def test_loops_drawn_by_chance(
-    seed: int, *, is_inner: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loops_drawn_by_chance(seed: int, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls that others need, in branches, with what turns leave for the next, before exits."""
     monkeypatch.setattr(nests, "MOST_IMPROVED", 10_000)
-    drawn = Drawn(seed, is_inner=is_inner)
+    drawn = Drawn(seed, how)
     machine = Machine(drawn.code.nest(), is_improved=True)
     for wildness in (0.0, 0.0, 0.003, 0.003, 0.1):
-        turns = range(2 if is_inner else COUNT)
+        turns = range(COUNT if how == "outer" else 2)
         cells = over(turns, s=1.5, t=0.25, **{"s.numpy": True, "t.numpy": True})
         check_improved(machine, drawn.arrays(wildness), cells)
 
@@ -152,12 +163,14 @@ def test_most_drawn_loops_have_batches_and_are_left() -> None:
     """Else they would show nothing."""
     count = left = 0
     for seed in range(40):
-        drawn = Drawn(seed, is_inner=False)
+        drawn = Drawn(seed, ["outer", "behind"][seed % 2])
         nest = drawn.code.nest()
         if has_batches(nest):
             count += 1
             machine = Machine(nest, is_improved=True)
-            cells = over(range(COUNT), s=0.5, t=0.25, **{"s.numpy": True, "t.numpy": True})
+            cells = over(
+                range(2 if seed % 2 else COUNT), s=0.5, t=0.25, **{"s.numpy": True, "t.numpy": True}
+            )
             left += check_improved(machine, drawn.arrays(0.0), cells)
     assert count > 15
     assert left > 8
