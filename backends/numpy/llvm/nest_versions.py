@@ -251,10 +251,8 @@ class _Copy:
         self._choose_accesses()
         counted = {("get", name) for name in turns.counted}
         turning = {("get", name) for name in self._integers.steps} - counted
-        for other in turns.others:
+        for other in (*turns.others, *turns.ends):
             self._small |= atoms(other) - counted
-        for end in turns.ends:
-            self._small |= atoms(end) - counted
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
         self._choose_integers()
