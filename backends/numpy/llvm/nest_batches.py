@@ -20,12 +20,14 @@ from dataclasses import replace
 from typing import Any
 
 from ufuse.backends.numpy.llvm.nest_alike import is_alike
-from ufuse.backends.numpy.llvm.nest_buffers import BATCH, Batch
+from ufuse.backends.numpy.llvm.nest_buffers import FEWEST, Batch
 from ufuse.backends.numpy.llvm.nest_integers import Integers, Turns
+from ufuse.backends.numpy.llvm.nest_nearest import is_nearest
 from ufuse.backends.numpy.llvm.nest_slices import Key, NoSliceError, Slice, Slices
 from ufuse.graph.nest import (
     I1,
     I64,
+    KNOWN_POWERS,
     Block,
     End,
     Instruction,
@@ -34,7 +36,10 @@ from ufuse.graph.nest import (
     Variable,
 )
 
+MOST_COPIED = 120  # instructions of a loop with powers alone, which is copied once more
 MOST_CALLS = 8  # of a loop: each has a buffer on the stack
+LATE = ".sure"  # of blocks in which doubts come late (`nest_versions.py`)
+MANY = ".many"  # in those of blocks that take powers, where there are others that compute them
 FILL = ".fill"  # in the labels of blocks that compute operands
 
 
@@ -57,9 +62,19 @@ def batched(
         return list(made), []
     slices = Slices(nest, integers, copies, own.__getitem__)
     levels = _levels(slices, [*_calls(slices, integers, own)])
-    if not levels:
+    if not levels or _are_slight(slices, levels):
         return list(made), []
     return _Batches(nest, slices, levels, turns).blocks(made)
+
+
+def _are_slight(slices: Slices, levels: list[dict[Key, Slice]]) -> bool:
+    """Whether nothing is gained: one square alone is computed in little more time than it takes to store it."""
+    names = [slices.instruction(call).attributes[0] for level in levels for call in level]
+    instructions = [one for block in slices.blocks.values() for one in block.instructions]
+    count = len(instructions)
+    is_long = count > MOST_COPIED and all(name in KNOWN_POWERS for name in names)
+    is_alone = sum(one.op == "call" for one in instructions) == 1
+    return (names == ["square"] and is_alone) or is_long
 
 
 def _calls(slices: Slices, integers: Integers, own: dict[str, str]) -> Iterator[Key]:
@@ -68,9 +83,15 @@ def _calls(slices: Slices, integers: Integers, own: dict[str, str]) -> Iterator[
         if not integers.is_counted(own[label]):
             continue
         for place, one in enumerate(block.instructions):
-            name = one.attributes[0] if one.op == "call" else ""
-            if name.startswith("numpy.") and is_alike(name, one.inputs[0].type):
+            if one.op == "call" and _is_batched(slices, label, one):
                 yield label, place
+
+
+def _is_batched(slices: Slices, label: str, one: Instruction) -> bool:
+    (name,) = one.attributes
+    if name in KNOWN_POWERS:  # where only some turns take one it is as soon computed there
+        return is_nearest(name) and not slices.deciding(label)
+    return name.startswith("numpy.") and is_alike(name, one.inputs[0].type)
 
 
 def _levels(slices: Slices, calls: list[Key]) -> list[dict[Key, Slice]]:
@@ -153,15 +174,22 @@ class _Batches:
         at = 0
         for call in (call for level in levels for call in level):
             one = slices.instruction(call)
-            self._batches[call] = Batch(one.attributes[0], one.inputs[0].type, len(one.inputs), at)
-            at += (len(one.inputs) + 1) * BATCH
+            batch = Batch(one.attributes[0], one.inputs[0].type, len(one.inputs), at)
+            self._batches[call] = batch
+            at += batch.words
+        # Few powers are computed as soon without a batch: then the copy is there as it was, too.
+        self._are_powers = all(batch.is_power for batch in self._batches.values())
         self._always = {call: not slices.deciding(call[0]) for call in self._batches}
 
     def blocks(self, made: Sequence[Block]) -> tuple[list[Block], list[Variable]]:
         """Those of the copy, with the ones that fill the buffers."""
         own = [self._turn(block) for block in made[1:] if block.label in self._slices.blocks]
         fills = [block for level in range(len(self._levels)) for block in self._fill(level)]
-        others = [block for block in made[1:] if block.label not in self._slices.blocks]
+        others = [
+            block
+            for block in made[1:]
+            if self._are_powers or block.label not in self._slices.blocks
+        ]
         found = [self._test(made[0]), *self._heads(), *fills, *own, self._back(), *others]
         return found, [Variable(name, type_) for name, type_ in self._variables.items()]
 
@@ -173,8 +201,25 @@ class _Batches:
         return f"{stem}{what}{dot}{suffix}"
 
     def _filling(self, level: int, label: str) -> str:
+        stem = label.rpartition(".")[0]
+        return f"{stem}{FILL}{level}{self._suffix(level)}"
+
+    def _taking(self, label: str) -> str:
+        """The label of a block that takes what calls have given."""
         stem, dot, suffix = label.rpartition(".")
-        return f"{stem}{FILL}{level}{dot}{suffix}"
+        return f"{stem}{MANY}{dot}{suffix}" if self._are_powers else label
+
+    def _head(self, level: int) -> str:
+        return f"{self._name.rpartition('.')[0]}{FILL}{level}.next{self._suffix(level)}"
+
+    def _suffix(self, level: int) -> str:
+        """What says whether doubts may come late, behind all turns of a batch: then LLVM makes vectors."""
+        whole = self._whole(level)
+        ones = [self._slices.instruction(key) for key in whole.keys - self._batches.keys()]
+        is_checked = any(
+            one.op in {"call", "doubt_if"} or (one.op == "load" and not one.is_sure) for one in ones
+        )
+        return f".{self._name.rpartition('.')[2]}" if is_checked else LATE
 
     def _ahead(self, name: str) -> str:
         """What a variable of the loop is while operands are computed."""
@@ -208,7 +253,9 @@ class _Batches:
         more = writer.add("ilt", I1, writer.get(self._done), writer.get(self._many))
         fill = self._label(FILL)
         yield Block(
-            self._label(".next"), tuple(writer.made), End("branch", (self._name, fill), more)
+            self._label(".next"),
+            tuple(writer.made),
+            End("branch", (self._taking(self._name), fill), more),
         )
         writer = _Writer()
         many = writer.add("batch_turns", I64, attributes=(self._turns.count, *self._turns.ends))
@@ -218,8 +265,8 @@ class _Batches:
         for call, always in self._always.items():
             if not always:
                 writer.set(self._place(call, "taken"), writer.number(0))
-        some = writer.add("igt", I1, many, writer.number(0))
-        first = self._label(f"{FILL}0.next")
+        some = writer.add("ige", I1, many, writer.number(FEWEST if self._are_powers else 1))
+        first = self._head(0)
         yield Block(fill, tuple(writer.made), End("branch", (first, self._name), some))
 
     def _begin(self, writer: _Writer, level: int) -> None:
@@ -251,8 +298,10 @@ class _Batches:
 
     def _fill(self, level: int) -> Iterator[Block]:
         """A loop over the turns of a batch, that computes operands, and the calls."""
+        suffix = self._suffix(level)
         head, behind, stop, ready = (
-            self._label(f"{FILL}{level}.{each}") for each in ("next", "step", "stop", "ready")
+            f"{self._name.rpartition('.')[0]}{FILL}{level}.{each}{suffix}"
+            for each in ("next", "step", "stop", "ready")
         )
         whole = self._whole(level)
         writer = _Writer()
@@ -270,10 +319,12 @@ class _Batches:
             place = self._filled if self._always[call] else self._place(call, "ahead")
             count = writer.get(place)
             writer.made.append(Instruction("batch_run", (count,), None, (self._batches[call],)))
-        following = self._name
+        if self._suffix(level) == LATE:
+            writer.made.append(Instruction("left", (), None, ((), True)))
+        following = self._taking(self._name)
         if level + 1 < len(self._levels):
             self._begin(writer, level + 1)
-            following = self._label(f"{FILL}{level + 1}.next")
+            following = self._head(level + 1)
         yield Block(ready, tuple(writer.made), End("jump", (following,)))
 
     def _filled_block(
@@ -337,10 +388,11 @@ class _Batches:
                 self._take(writer, (block.label, place), one, "taken", self._done)
             else:
                 writer.made.append(one)
-        targets = tuple(
-            self._label(".back") if target == self._name else target for target in block.end.targets
-        )
-        return Block(block.label, tuple(writer.made), replace(block.end, targets=targets))
+        led = {each: self._taking(each) for each in self._slices.blocks}
+        led[self._name] = self._label(".back")
+        targets = tuple(led.get(target, target) for target in block.end.targets)
+        label = self._taking(block.label)
+        return Block(label, tuple(writer.made), replace(block.end, targets=targets))
 
     def _back(self) -> Block:
         writer = _Writer()

@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ufuse.backends.numpy.llvm.nest_batch_calls import (
+    emit_batch_get,
+    emit_batch_put,
+    emit_batch_run,
+)
 from ufuse.backends.numpy.llvm.nest_body import (
     TYPES,
     ZEROS,
@@ -12,13 +17,7 @@ from ufuse.backends.numpy.llvm.nest_body import (
     literal,
     result_type,
 )
-from ufuse.backends.numpy.llvm.nest_calls import (
-    emit_batch_get,
-    emit_batch_put,
-    emit_batch_run,
-    emit_function,
-    emit_numpy,
-)
+from ufuse.backends.numpy.llvm.nest_calls import emit_function, emit_numpy
 from ufuse.backends.numpy.llvm.nest_draws import emit_draw, emit_draws
 from ufuse.backends.numpy.llvm.nest_folds import (
     emit_argsort,

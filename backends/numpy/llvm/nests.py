@@ -38,9 +38,9 @@ from ufuse.backends.numpy.llvm.nest_key import description
 from ufuse.backends.numpy.llvm.nest_latches import Latches, latches_of
 from ufuse.backends.numpy.llvm.nest_lists import give_back_lengths
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
+from ufuse.backends.numpy.llvm.nest_nearest import not_nearest
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
-from ufuse.backends.numpy.llvm.nest_powers import not_nearest
 from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
 from ufuse.backends.numpy.llvm.nest_versions import asking_headers, is_copy, is_late, versioned
 from ufuse.backends.numpy.llvm.object_cache import cache_in_use, key_of

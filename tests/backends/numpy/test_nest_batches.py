@@ -17,7 +17,7 @@ from ufuse.backends.numpy.llvm import nest_alike, nests
 from ufuse.backends.numpy.llvm.nest_alike import is_alike, not_alike
 from ufuse.backends.numpy.llvm.nest_versions import versioned
 from ufuse.backends.numpy.llvm.nests import nest_text
-from ufuse.graph.nest import Instruction, Nest, Value
+from ufuse.graph.nest import KNOWN_POWERS, Instruction, Nest, Value
 
 COUNT = 300  # elements: more than two batches
 UNARY = ["exp", "sin", "cos", "log", "tanh", "arctan", "cbrt", "floor", "log1p"]
@@ -70,8 +70,12 @@ class Drawn:
     def _grow(self) -> None:
         code, draw = self.code, self._draw
         for _ in range(draw.randrange(1, 4)):
-            what = draw.choice(["unary", "unary", "binary", "add", "mul", "sub", "neg", "constant"])
-            if what == "unary":
+            what = draw.choice(
+                ["unary", "unary", "power", "binary", "add", "mul", "sub", "neg", "constant"]
+            )
+            if what == "power":
+                self._pool.append(code.call(draw.choice([*KNOWN_POWERS]), self._one()))
+            elif what == "unary":
                 self._pool.append(code.call(f"numpy.{draw.choice(UNARY)}", self._one()))
             elif what == "binary":
                 name = f"numpy.{draw.choice(BINARY)}"
@@ -273,6 +277,51 @@ def test_singles(name: str) -> None:
     draw = np.random.default_rng(3)
     given = [draw.random(COUNT).astype("f") + np.float32(0.5) for _ in range(2)]
     assert check_improved(Machine(nest, is_improved=True), given, over(range(COUNT)))
+
+
+def powers(*names: str) -> Nest:
+    """A loop that adds the powers of an element, and of what it is less than one."""
+
+    def body(code: Code, i: Value) -> None:
+        item = code.load(0, i)
+        total = code.call(names[0], item)
+        for name in names[1:]:
+            less = code.op("sub", code.real(1.0), item)
+            total = code.op("add", total, code.call(name, less))
+        code.set("s", code.op("add", code.get("s"), total))
+        code.store(1, i, total)
+
+    return one_loop(body)
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN_POWERS))
+def test_powers(name: str) -> None:
+    """Those that only C's `pow` knows are called behind the others; bits are its own, whatever the element is."""
+    nest = powers("square", name)
+    assert has_batches(nest)
+    machine = Machine(nest, is_improved=True)
+    draw = np.random.default_rng(5)
+    left = 0
+    for wildness in (0.0, 0.0, 0.0, 0.01, 0.01, 0.5):
+        a = draw.random(COUNT) * draw.choice([0.9, 1e-3, 1e-40, 1e-170])
+        a[draw.random(COUNT) < wildness] = draw.choice(SPECIAL)
+        cells = over(range(COUNT), s=0.5, **{"s.numpy": True})
+        left += check_improved(machine, [a, np.zeros(COUNT + 1)], cells)
+    assert left > 0
+
+
+@pytest.mark.parametrize(
+    "count", [0, 1, 23, 24, 25, 127, 128, 129, 151, 152, 153, 191, 193, 256, 300]
+)
+def test_powers_of_any_number_of_turns(count: int) -> None:
+    """Few are computed one by one."""
+    assert execute(powers("cube", "root", "square"), count)
+
+
+def test_a_square_alone_has_no_batch() -> None:
+    """It would take as long."""
+    assert not has_batches(powers("square"))
+    assert has_batches(powers("cube"))
 
 
 def test_random_numbers_are_not_drawn_ahead() -> None:
