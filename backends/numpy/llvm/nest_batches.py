@@ -39,8 +39,12 @@ from ufuse.graph.nest import (
 MOST_COPIED = 120  # instructions of a loop with powers alone, which is copied once more
 MOST_CALLS = 8  # of a loop: each has a buffer on the stack
 LATE = ".sure"  # of blocks in which doubts come late (`nest_versions.py`)
-MANY = ".many"  # in those of blocks that take powers, where there are others that compute them
-FILL = ".fill"  # in the labels of blocks that compute operands
+# No name of a function, which labels have too, has such a sign.
+MANY = (
+    ".=many"  # in the labels of blocks that take powers, where there are others that compute them
+)
+FILL = ".=fill"  # in those of blocks that compute operands
+NEXT, BACK = ".=next", ".=back"  # where turns begin, and end
 
 
 def is_fill(label: str) -> bool:
@@ -241,7 +245,7 @@ class _Batches:
         for name in (self._done, self._many):
             writer.set(name, writer.number(0))
         targets = tuple(
-            self._label(".next") if target == self._name else target for target in test.end.targets
+            self._label(NEXT) if target == self._name else target for target in test.end.targets
         )
         return Block(
             test.label, (*test.instructions, *writer.made), replace(test.end, targets=targets)
@@ -253,7 +257,7 @@ class _Batches:
         more = writer.add("ilt", I1, writer.get(self._done), writer.get(self._many))
         fill = self._label(FILL)
         yield Block(
-            self._label(".next"),
+            self._label(NEXT),
             tuple(writer.made),
             End("branch", (self._taking(self._name), fill), more),
         )
@@ -389,7 +393,7 @@ class _Batches:
             else:
                 writer.made.append(one)
         led = {each: self._taking(each) for each in self._slices.blocks}
-        led[self._name] = self._label(".back")
+        led[self._name] = self._label(BACK)
         targets = tuple(led.get(target, target) for target in block.end.targets)
         label = self._taking(block.label)
         return Block(label, tuple(writer.made), replace(block.end, targets=targets))
@@ -397,4 +401,4 @@ class _Batches:
     def _back(self) -> Block:
         writer = _Writer()
         writer.step(self._done)
-        return Block(self._label(".back"), tuple(writer.made), End("jump", (self._label(".next"),)))
+        return Block(self._label(BACK), tuple(writer.made), End("jump", (self._label(NEXT),)))

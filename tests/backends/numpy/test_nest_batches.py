@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from tests.support.native_loops import native_turns
 from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
 from ufuse.backends.numpy.llvm import nest_alike, nests
@@ -349,6 +350,28 @@ def test_functions_that_are_not_alike_are_called_alone(monkeypatch: pytest.Monke
         assert not has_batches(nest)
     finally:
         is_alike.cache_clear()
+
+
+def fill(x: np.ndarray, many: np.ndarray) -> np.ndarray:
+    """Names of functions are in labels of blocks."""
+    for i in range(len(x)):
+        many[i] = np.exp(back(x[i], 3))
+    return many
+
+
+def back(x: float, n: int) -> float:
+    """A loop inside, of a function that is read in its place."""
+    total = 0.0
+    for k in range(n):
+        total += x**3 + k
+        if total > 1e3:
+            return total
+    return total
+
+
+def test_functions_with_names_that_labels_have() -> None:
+    """Nothing is taken for a block of batches."""
+    assert native_turns(fill, lambda: (np.linspace(0.1, 2.0, 500), np.zeros(500))) > 0
 
 
 def test_own_code_has_no_batches() -> None:
