@@ -14,7 +14,7 @@ import pytest
 import ufuse
 from tests.support.native_loops import leave_loops, loops_of, native_turns
 from tests.support.nest_code import RANGE, Code, number
-from ufuse.backends.numpy.llvm import nest_nearest
+from ufuse.backends.numpy.llvm import background, nest_nearest
 from ufuse.backends.numpy.llvm.nest_nearest import (
     EXACT,
     is_nearest,
@@ -140,6 +140,7 @@ def test_another_library_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) 
         return float(np.nextafter(results[x], np.inf)) if x == odd else results[x]
 
     function = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)(power)
+    background.finish()  # what makes code for a test before may ask
     address = ctypes.cast(function, ctypes.c_void_p).value
     monkeypatch.setattr(nest_nearest, "library_function", lambda _: address)
     is_nearest.cache_clear()
