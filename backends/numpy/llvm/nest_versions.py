@@ -174,9 +174,20 @@ def _why_not(flow: Flow, header: str, labels: set[str], headers: Collection[str]
     if not all(flow.is_dominated(label, header) for label in labels):
         return "it has several ways in"
     instructions = [one for label in labels for one in flow.instructions(label)]
-    if any(one.op in NOT_COPIED for one in instructions):
+    if any(one.op in NOT_COPIED for one in instructions) and not _collects(instructions):
         return "it has array statements"
     return "it is long" if len(instructions) > MOST_INSTRUCTIONS else None
+
+
+def _collects(instructions: Sequence[Instruction]) -> bool:
+    """Whether turns but append what functions of NumPy give, to what they use for nothing else."""
+    grown = {one.attributes[0] for one in instructions if one.op == "append"}
+    others = {one.op for one in instructions if one.op != "append"}
+    used = {one.attributes[0] for one in instructions if one.op in {"load", "store", "dim"}}
+    has_calls = any(
+        one.op == "call" and one.attributes[0].startswith("numpy.") for one in instructions
+    )
+    return has_calls and not others & NOT_COPIED and not grown & used
 
 
 def _is_another_way(flow: Flow, turns: Turns | None, around: set[str]) -> bool:

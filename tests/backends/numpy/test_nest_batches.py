@@ -18,7 +18,7 @@ from ufuse.backends.numpy.llvm import nest_alike, nests
 from ufuse.backends.numpy.llvm.nest_alike import is_alike, not_alike
 from ufuse.backends.numpy.llvm.nest_versions import versioned
 from ufuse.backends.numpy.llvm.nests import nest_text
-from ufuse.graph.nest import KNOWN_POWERS, Instruction, Nest, Value
+from ufuse.graph.nest import KNOWN_POWERS, Instruction, Nest, Value, View
 
 COUNT = 300  # elements: more than two batches
 UNARY = ["exp", "sin", "cos", "log", "tanh", "arctan", "cbrt", "floor", "log1p"]
@@ -278,6 +278,38 @@ def test_singles(name: str) -> None:
     draw = np.random.default_rng(3)
     given = [draw.random(COUNT).astype("f") + np.float32(0.5) for _ in range(2)]
     assert check_improved(Machine(nest, is_improved=True), given, over(range(COUNT)))
+
+
+def collecting(*, is_read: bool) -> Nest:
+    """A loop inside that appends what a function gives; perhaps it uses what is there already."""
+    code = Code(array("a"), array("x", is_written=True), RANGE)
+    code.temporaries.append(array("t"))
+    i = code.header("i", "body")
+    code.alloc(2, code.whole(0))
+    j = turning(code, "j", code.whole(0), code.dim(0, 0), 1, "after")
+    given = code.load(0, j)
+    if is_read:
+        given = code.op("add", given, code.op("to_f64", code.dim(2, 0)))
+    code.append("append", (code.call("numpy.exp", given),), None, 2)
+    code.end("jump", "j.head")
+    code.begin("after")
+    total = code.fold("add", View(2, ((0, 1),)), code.dim(2, 0), code.whole(0))
+    code.store(1, code.get("i.next"), total)
+    code.end("jump", "header")
+    assert i is not None
+    return code.nest()
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 130, 300])
+def test_results_that_are_appended(count: int, *, is_read: bool) -> None:
+    """Memory grows between the turns; a loop that uses the list is as it was."""
+    nest = collecting(is_read=is_read)
+    assert has_batches(nest) != is_read
+    draw = np.random.default_rng(3)
+    machine = Machine(nest, is_improved=True)
+    is_left = check_improved(machine, [draw.random(count) * 3, np.zeros(5)], over(range(3)))
+    assert is_left or count == 0  # its elements need not be neighbours
 
 
 def powers(*names: str) -> Nest:
