@@ -19,6 +19,7 @@ from ufuse.backends.numpy.llvm.nest_alike import is_alike, not_alike
 from ufuse.backends.numpy.llvm.nest_versions import versioned
 from ufuse.backends.numpy.llvm.nests import nest_text
 from ufuse.graph.nest import KNOWN_POWERS, Instruction, Nest, Value, View
+from ufuse.graph.semantics.nest_arithmetic import called
 
 COUNT = 300  # elements: more than two batches
 UNARY = ["exp", "sin", "cos", "log", "tanh", "arctan", "cbrt", "floor", "log1p"]
@@ -349,6 +350,20 @@ def test_powers(name: str) -> None:
 def test_powers_of_any_number_of_turns(count: int) -> None:
     """Few are computed one by one."""
     assert execute(powers("cube", "root", "square"), count)
+
+
+def test_powers_whatever_the_memory_holds() -> None:
+    """The buffer of a batch that is not full has bytes that nobody has written."""
+    nest = powers("fourth")
+    machine = Machine(nest, is_improved=True)
+    draw = np.random.default_rng(5)
+    for _ in range(300):
+        count = int(draw.integers(24, 290))
+        a = np.exp2(draw.uniform(-200, 200, count)) * draw.choice([-1, 1], count)
+        cells = over(range(count), s=0.5, **{"s.numpy": True})
+        x = np.zeros(count)
+        assert machine.execute([a, x], cells)[0]
+        assert x.tolist() == [called("fourth", [one]) for one in a.tolist()]
 
 
 def test_a_square_alone_has_no_batch() -> None:

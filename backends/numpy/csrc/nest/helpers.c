@@ -137,7 +137,7 @@ real_batch(const Loop *loop, char *rows, int64_t row_bytes, int64_t itemsize, in
     }
 }
 
-/* Which of eight bytes of 0 or 1 are 1, as bits. */
+/* Which of eight bytes are odd, as bits. */
 static inline uint64_t
 bits_of(const unsigned char *bytes)
 {
@@ -146,7 +146,7 @@ bits_of(const unsigned char *bytes)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     word = __builtin_bswap64(word);
 #endif
-    return word * 0x0102040810204080u >> 56;
+    return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
 }
 
 /*
