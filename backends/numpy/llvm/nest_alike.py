@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,9 @@ from ufuse.backends.numpy.llvm.symbols import PREFIX, address_of
 from ufuse.graph.nest import F32, F64, Nest, numpy_function
 
 MOST_TRIED = 512  # elements
+ONE, BOTH = 9, 67  # of so many one is odd: of an operand, and of all
+# `np.power(x, 2.0)` of numbers is a product: not so where its loop takes the exponents from memory.
+ALONE = {"numpy.power"}
 DTYPES: dict[str, Any] = {F64: np.float64, F32: np.float32}
 
 
@@ -34,20 +37,46 @@ SPECIAL = (
 )  # fmt: skip
 
 
+# Loops may do otherwise where all elements of an operand are one number: as they are in the call for one element.
+CONSTANTS = (0.0, 0.5, 1.0, -1.0, 2.0, 3.0)
+
+
 @cache
 def is_alike(name: str, type_: str) -> bool:
     """Whether a function of NumPy gives the same bits for an element alone and in batches, wherever it stands there."""
+    if name in ALONE:
+        return False
     ufunc = numpy_function(name)
-    random = np.random.default_rng(1)
-    size = np.ldexp(random.random(MOST_TRIED) + 0.5, random.integers(-12, 12, MOST_TRIED))
-    rows = [size * random.choice([-1.0, 1.0], MOST_TRIED) for _ in range(ufunc.nin)]
-    for row in rows:  # among others, as vectors may do all of them otherwise for one
-        row[:: 1 + MOST_TRIED // 64] = random.choice(SPECIAL, len(row[:: 1 + MOST_TRIED // 64]))
-        row[MOST_TRIED // 2 :] = abs(row[MOST_TRIED // 2 :])
     with np.errstate(all="ignore"):
-        single, many = _results(name, type_, [row.astype(DTYPES[type_]) for row in rows])
+        found = all(
+            single == many
+            for rows in _tried(ufunc.nin)
+            for single, many in [_results(name, type_, [row.astype(DTYPES[type_]) for row in rows])]
+        )
         np.add(1.0, 1.0)  # that clears the flags
-    return single == many
+    return found
+
+
+def _tried(count: int) -> Iterator[list[np.ndarray]]:
+    """Operands that are compared: odd numbers among others, as vectors may do all of them otherwise for one."""
+    random = np.random.default_rng(1)
+
+    def row(many: int) -> np.ndarray:
+        size = np.ldexp(random.random(many) + 0.5, random.integers(-12, 12, many))
+        signed = size * random.choice([-1.0, 1.0], many)
+        return np.concatenate([size[: many // 2], signed[many // 2 :]])
+
+    rows = [row(MOST_TRIED) for _ in range(count)]
+    for place, each in enumerate(rows):  # each beside usual numbers, and some beside one another
+        for step in (ONE, BOTH):
+            at = slice(0 if step == BOTH else place, None, step)
+            each[at] = random.choice(SPECIAL, len(each[at]))
+    yield rows
+    for place in range(count if count > 1 else 0):
+        for constant in CONSTANTS:
+            rows = [row(BATCH) for _ in range(count)]
+            rows[place][:] = constant
+            yield rows
 
 
 def _results(name: str, type_: str, rows: Sequence[np.ndarray]) -> tuple[bytes, bytes]:

@@ -421,6 +421,18 @@ def test_functions_with_names_that_labels_have() -> None:
     assert native_turns(fill, lambda: (np.linspace(0.1, 2.0, 500), np.zeros(500))) > 0
 
 
+@pytest.mark.parametrize("exponent", [2.0, 0.5, -1.0, 1.7])
+def test_powers_of_numpy_are_called_alone(exponent: float) -> None:
+    """With one exponent for all NumPy computes some otherwise."""
+
+    def body(code: Code, i: Value) -> None:
+        code.store(1, i, code.call("numpy.power", code.load(0, i), code.real(exponent)))
+
+    nest = one_loop(body)
+    assert not has_batches(nest)
+    assert execute(nest, COUNT)
+
+
 def test_own_code_has_no_batches() -> None:
     """It decides what better code doubts, so it does turns one by one."""
 
