@@ -40,9 +40,7 @@ MOST_COPIED = 120  # instructions of a loop with powers alone, which is copied o
 MOST_CALLS = 8  # of a loop: each has a buffer on the stack
 LATE = ".sure"  # of blocks in which doubts come late (`nest_versions.py`)
 # No name of a function, which labels have too, has such a sign.
-MANY = (
-    ".=many"  # in the labels of blocks that take powers, where there are others that compute them
-)
+MANY = ".=many"  # in the labels of blocks that take powers, where others compute them
 FILL = ".=fill"  # in those of blocks that compute operands
 NEXT, BACK = ".=next", ".=back"  # where turns begin, and end
 
