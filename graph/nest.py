@@ -227,7 +227,7 @@ class Instruction:
     `call` (attribute: the name of a function of C's mathematics library, on one or two f64 or f32; one of KNOWN_POWERS,
     of f64; `python.` and the
     name of one of `math`, of f64, a doubt where that is not finite; or `numpy.` and the
-    name of an elementwise function, for one element of f64), `load` and `store` (attribute: the number of an array;
+    name of an elementwise function, of f64 or f32), `load` and `store` (attribute: the number of an array;
     inputs: an i64 for each axis, negative ones counted from the end; last the value to be stored; of a complex element
     one of PARTS, the second attribute), `append` (attribute: the number of a temporary of one axis, which gets one more
     element), `trim` (the same attribute; input: how many elements stay, no more than there are), `dim` (attributes:

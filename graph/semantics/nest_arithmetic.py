@@ -46,6 +46,8 @@ def bits(number: float | np.float32) -> int:
 def called(name: str, inputs: Sequence[Any]) -> Any:
     """What a function of C, NumPy or Python gives for numbers."""
     if name.startswith("numpy."):
+        if isinstance(inputs[0], np.float32):
+            return numpy_function(name)(*inputs)
         return float(numpy_function(name)(*map(np.float64, inputs)))
     if name.startswith("python."):
         return _of_python(name.removeprefix("python."), inputs)

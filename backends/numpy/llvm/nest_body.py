@@ -120,6 +120,10 @@ class Body:
         self._bounds: Bounds = {}  # of variables that were not set since the block began
         self.table = 0  # words of the table that array statements are described in
         self.shared = 0  # words that a loop is described in which threads may share
+        self.batches = 0  # words of the buffers of calls that come in batches
+        self.doubt = (
+            "doubt"  # where the block goes in doubt: to that of its turn, or of none in particular
+        )
         self.globals: list[str] = []
         self.is_copy = False  # whether the block is of a copy of a loop without checks
         self.is_late = False  # and doubts of it are to come late
@@ -336,7 +340,7 @@ class Body:
             return
         self.known.checked.add(condition)
         following = self.label()
-        self.lines += [f"br i1 {condition}, label %{following}, label %doubt, !prof !0"]
+        self.lines += [f"br i1 {condition}, label %{following}, label %{self.doubt}, !prof !0"]
         self.lines.append(f"{following}:")
 
     def doubt_if(self, condition: str) -> None:
@@ -345,7 +349,7 @@ class Body:
             return
         self.known.refuted.add(condition)
         following = self.label()
-        self.lines += [f"br i1 {condition}, label %doubt, label %{following}, !prof !1"]
+        self.lines += [f"br i1 {condition}, label %{self.doubt}, label %{following}, !prof !1"]
         self.lines.append(f"{following}:")
 
     def refuse(self, condition: str) -> None:

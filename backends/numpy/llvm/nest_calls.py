@@ -6,23 +6,27 @@ import math
 from typing import TYPE_CHECKING
 
 from ufuse.backends.numpy.llvm.nest_body import TYPES, Body, literal
+from ufuse.backends.numpy.llvm.nest_buffers import LOOPS, MOST_INPUTS
 from ufuse.backends.numpy.llvm.symbols import checked
-from ufuse.graph.nest import Instruction
+from ufuse.graph.nest import F64, Instruction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MOST_INPUTS = 3
-
 
 def emit_numpy(body: Body, one: Instruction) -> str:
     """Append what an elementwise function of NumPy gives for one element."""
-    (name,) = one.attributes
+    (name,), type_ = one.attributes, one.inputs[0].type
     operands = [body.operand(value) for value in one.inputs]
     operands += ["0.0"] * (MOST_INPUTS - len(operands))
-    given = ", ".join(f"double {operand}" for operand in operands)
-    loop = body.symbol(checked(f"scalar.{name}"))
-    return body.call("helper.scalar.d", "double", f"ptr {loop}, {given}")
+    given = ", ".join(f"{TYPES[type_]} {operand}" for operand in operands)
+    helper = "helper.scalar.d" if type_ == F64 else "helper.scalar.f"
+    return body.call(helper, TYPES[type_], f"ptr {loop_of(body, name, type_)}, {given}")
+
+
+def loop_of(body: Body, name: str, type_: str) -> str:
+    """NumPy's own loop."""
+    return body.symbol(checked(f"{LOOPS[type_]}.{name.removeprefix('numpy.')}"))
 
 
 def emit_function(body: Body, name: str, type_: str, operands: Iterable[str]) -> str:

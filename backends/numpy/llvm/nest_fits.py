@@ -40,6 +40,8 @@ class Fits:
     dense: tuple[int, ...]
     is_inner: bool  # whether its turns are counted to know when to look for signals
     is_alone: bool = False  # whether it has to be so where there are no turns, too
+    is_behind: bool = False  # whether the test for the end is behind a turn: there is one at least
+    ends: tuple[Polynomial, ...] = ()  # there are no more turns than this either
 
     def falls(self, base: Polynomial) -> bool | None:
         """Whether a polynomial falls from turn to turn, or not; None where that is not known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ufuse.backends.numpy.llvm.nest_body import Body
+from ufuse.backends.numpy.llvm.nest_buffers import BATCH
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Inside
 from ufuse.backends.numpy.llvm.nest_hoisting import FEW
 from ufuse.backends.numpy.llvm.nest_integers import SMALL
@@ -17,7 +18,8 @@ Last = Mapping[Atom, str]  # what variables that turn are in the last turn
 def emit_fits(body: Body, one: Instruction) -> str:
     """Whether all holds that an instruction `fits` is about. Where integers overflow something is not small."""
     (fits,) = one.attributes
-    turns = _text(body, fits.turns, {})
+    most = _text(body, fits.turns, {})
+    turns = _least(body, most, fits.ends)
     more = body.add(f"sub i64 {turns}, 1")  # turns behind the first
     conditions = [body.add(f"icmp ult i64 {more}, {fits.limit}")]
     conditions += [
@@ -48,8 +50,8 @@ def emit_fits(body: Body, one: Instruction) -> str:
     # What stands in front of the test for the end is done where there are no turns, too.
     always += _are_neighbours(body, fits.dense)
     found = _all(body, conditions)
-    if fits.is_alone:
-        none = body.add(f"icmp sle i64 {turns}, 0")
+    if fits.is_alone and not fits.is_behind:
+        none = body.add(f"icmp sle i64 {most}, 0")
         found = body.add(f"or i1 {found}, {none}")
     found = _all(body, [found, *always])
     if fits.is_inner:
@@ -78,6 +80,21 @@ def emit_holds(body: Body, one: Instruction) -> str:
     conditions += _none_negative(body, [_text(body, each, {}) for each in holds.least])
     turns = body.add(f"icmp sle i64 {_text(body, holds.turns, {})}, 0")
     return _all(body, [body.add(f"or i1 {_all(body, conditions)}, {turns}"), *always])
+
+
+def emit_batch_turns(body: Body, one: Instruction) -> str:
+    """How many turns a batch has: what is left of the loop, and no more than there is room for."""
+    turns, *ends = one.attributes
+    least = _least(body, _text(body, turns, {}), ends)
+    left = body.intrinsic("llvm.smax.i64", "i64", [("i64", least), ("i64", "0")])
+    return body.intrinsic("llvm.smin.i64", "i64", [("i64", left), ("i64", str(BATCH))])
+
+
+def _least(body: Body, value: str, others: Iterable[Polynomial]) -> str:
+    for other in others:
+        pair = [("i64", value), ("i64", _text(body, other, {}))]
+        value = body.intrinsic("llvm.smin.i64", "i64", pair)
+    return value
 
 
 def _or_one(body: Body, turns: str) -> str:

@@ -158,6 +158,8 @@ def _conditions(fits: Fits) -> Conditions:
     }
     found: Conditions = {_minus(constant(fits.limit), fits.turns): None}
     found.update(dict.fromkeys(_minus(other, fits.turns) for other in fits.others))
+    if fits.is_behind:
+        found[behind] = None
     for name, value in last.items():
         assert value is not None
         found.update(_is_small(atom("get", name)) | _is_small(value))

@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ufuse.backends.numpy.llvm.nest_batch_calls import (
+    emit_batch_get,
+    emit_batch_put,
+    emit_batch_run,
+)
 from ufuse.backends.numpy.llvm.nest_body import (
     TYPES,
     ZEROS,
@@ -27,7 +32,12 @@ from ufuse.backends.numpy.llvm.nest_folds import (
     emit_sort,
 )
 from ufuse.backends.numpy.llvm.nest_frames import emit_drop, emit_peek, emit_push, emit_room
-from ufuse.backends.numpy.llvm.nest_guards import emit_fits, emit_holds, emit_spent
+from ufuse.backends.numpy.llvm.nest_guards import (
+    emit_batch_turns,
+    emit_fits,
+    emit_holds,
+    emit_spent,
+)
 from ufuse.backends.numpy.llvm.nest_lists import emit_append, emit_enter, emit_find, emit_trim
 from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
 from ufuse.backends.numpy.llvm.nest_powers import emit_power
@@ -520,6 +530,10 @@ RULES: dict[str, Rule] = {
     "holds":   emit_holds,
     "spent":   emit_spent,
     "left":    _left,
+    "batch_turns": emit_batch_turns,
+    "batch_put": emit_batch_put,
+    "batch_run": emit_batch_run,
+    "batch_get": emit_batch_get,
     "map":     emit_map,
     "fold":    emit_fold,
     "reduce":  emit_reduce,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from ufuse.backends.numpy.llvm.nest_flow import Flow
@@ -29,7 +30,9 @@ ROW = ".row"  # how names of what counts the turns of a row end (`nest_axes.py`)
 class Turns:
     """The turns that pass the test in a block: at most `count`; `counted` are variables that only count them.
 
-    Where `others` are no less, `condition` is the test: no other part of it ends the loop.
+    Where `others` are no less, `condition` is the test: no other part of it ends the loop. Where it `is_behind` all
+    else, as in `while` loops, the turn that does not pass it counts, too: there is one at least. `ends`: what is no
+    less than the turns either, by tests behind them.
     """
 
     label: str
@@ -37,6 +40,8 @@ class Turns:
     counted: frozenset[str]
     others: tuple[Polynomial, ...]
     condition: Value | None
+    is_behind: bool = False
+    ends: tuple[Polynomial, ...] = ()
 
 
 class Integers:
@@ -79,6 +84,13 @@ class Integers:
     def always(self, block: Block) -> bool:
         """Whether every turn that goes on leads through a block."""
         return all(self.flow.is_dominated(last.label, block.label) for last in self._last)
+
+    def is_counted(self, label: str) -> bool:
+        """Whether a block is done in no more turns than are counted, but for the test itself."""
+        turns = self.turns
+        if turns is None or turns.is_behind:
+            return turns is not None
+        return label != turns.label and self.flow.is_dominated(label, turns.label)
 
     def turning(self, value: Polynomial) -> set[str]:
         """The variables in it that turn."""
@@ -241,8 +253,21 @@ class Integers:
             if is_inside == [True, False] and self.always(block):
                 turns = self._turns_of(block)
                 if turns is not None:
-                    return turns
+                    return self._ended(turns)
         return None
+
+    def _is_behind(self, block: Block) -> bool:
+        """Whether a block with a test ends every turn."""
+        return self._last == [block] and block.end.targets[0] == self._header
+
+    def _ended(self, turns: Turns) -> Turns:
+        """The same with what the test behind a turn says, where another is in front."""
+        last = self._last[0]
+        if turns.is_behind or not self._is_behind(last) or last.label == self._header:
+            return turns
+        is_left = len(last.end.targets) > 1 and last.end.targets[1] not in self._labels
+        found = self._turns_of(last) if is_left else None
+        return turns if found is None else replace(turns, ends=(found.count, *found.others))
 
     def _turns_of(self, block: Block) -> Turns | None:
         makers: dict[Value | None, Instruction] = {
@@ -264,7 +289,10 @@ class Integers:
             else:
                 counts.append(count)
                 tests.append(value)
-        if not counts:
+        is_behind = self._is_behind(block)
+        if is_behind:
+            counts = [more for one in counts if (more := total(one, constant(1))) is not None]
+        if not counts or (is_behind and len(counts) < len(tests)):
             return None
         turns = atom("get", TURNS)  # no more than what is left of a range
         rows = [number for number, count in enumerate(counts) if _is_of_row(count)]
@@ -272,7 +300,7 @@ class Integers:
         counted = {name for name in self.steps if atom("get", name) in counts}
         others = tuple(one for one in counts if one != counts[best]) if is_whole else ()
         condition = tests[best] if is_whole else block.end.condition
-        return Turns(block.label, counts[best], frozenset(counted), others, condition)
+        return Turns(block.label, counts[best], frozenset(counted), others, condition, is_behind)
 
     def _count(self, label: str, test: Instruction) -> Polynomial | None:
         """How often a comparison holds, which is about a difference that falls by one in every turn."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ufuse.backends.numpy.llvm.nest_buffers import Batch
 from ufuse.graph.nest import KNOWN_POWERS, REALS, Block, Instruction, Value
 
 ROUNDING = {
@@ -36,7 +37,10 @@ def is_plain(one: Instruction) -> bool:
 
 def _is_growing_power(one: Instruction) -> bool:
     """Whether it is in doubt at once where its operand is not finite."""
-    return one.op == "call" and KNOWN_POWERS.get(one.attributes[0], -1.0) > 0
+    if one.op not in {"call", "batch_put"}:
+        return False
+    what = one.attributes[0]
+    return KNOWN_POWERS.get(what.name if isinstance(what, Batch) else what, -1.0) > 0
 
 
 def consumed(block: Block) -> set[Value]:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ufuse.backends.numpy.llvm import nest_counters, nest_windows
+from ufuse.backends.numpy.llvm.nest_batches import batched
 from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
 from ufuse.backends.numpy.llvm.nest_flow import Flow
 from ufuse.backends.numpy.llvm.nest_hoisting import Hoister
@@ -59,6 +60,7 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
     blocks = {block.label: [block] for block in nest.blocks}
     alone: dict[str, str] = {}  # the tests in front of copies, by the headers that are left out
     whole_loops = flow.whole_loops()
+    others = [*nest.others]
     for header, candidates in _innermost(flow).items():
         for labels in candidates:
             integers = Integers(flow, header, labels, constants)
@@ -67,6 +69,9 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
             copy = _Copy(nest, integers, wraps=wraps)
             made = copy.blocks(header, is_alone=is_alone)
             if made:
+                named = {one: one + made[0].end.targets[0][len(header) :] for one in labels}
+                made, new = batched(nest, integers, made, named)
+                others += new
                 if is_alone and hoister.moves(
                     header, labels, made[0].instructions[0].attributes[0]
                 ):
@@ -84,7 +89,7 @@ def versioned(nest: Nest, *, is_alone: bool = False, wraps: bool = False, step: 
         blocks[header].insert(0, test)
         blocks[max(labels, key=flow.place)].append(unfit)
     found = (_led(block, alone) for group in blocks.values() for block in group)
-    return replace(nest, blocks=tuple(found))
+    return replace(nest, blocks=tuple(found), others=tuple(others))
 
 
 def _lead_to(
@@ -169,9 +174,20 @@ def _why_not(flow: Flow, header: str, labels: set[str], headers: Collection[str]
     if not all(flow.is_dominated(label, header) for label in labels):
         return "it has several ways in"
     instructions = [one for label in labels for one in flow.instructions(label)]
-    if any(one.op in NOT_COPIED for one in instructions):
+    if any(one.op in NOT_COPIED for one in instructions) and not _collects(instructions):
         return "it has array statements"
     return "it is long" if len(instructions) > MOST_INSTRUCTIONS else None
+
+
+def _collects(instructions: Sequence[Instruction]) -> bool:
+    """Whether turns but append what functions of NumPy give, to what they use for nothing else."""
+    grown = {one.attributes[0] for one in instructions if one.op == "append"}
+    others = {one.op for one in instructions if one.op != "append"}
+    used = {one.attributes[0] for one in instructions if one.op in {"load", "store", "dim"}}
+    has_calls = any(
+        one.op == "call" and one.attributes[0].startswith("numpy.") for one in instructions
+    )
+    return has_calls and not others & NOT_COPIED and not grown & used
 
 
 def _is_another_way(flow: Flow, turns: Turns | None, around: set[str]) -> bool:
@@ -244,10 +260,10 @@ class _Copy:
         turns = self._integers.turns
         if turns is None:
             return []
-        self._choose_accesses(turns)
+        self._choose_accesses()
         counted = {("get", name) for name in turns.counted}
         turning = {("get", name) for name in self._integers.steps} - counted
-        for other in turns.others:
+        for other in (*turns.others, *turns.ends):
             self._small |= atoms(other) - counted
         self._small |= turning | (atoms(turns.count) - counted)
         self._small |= {each for step in self._integers.steps.values() for each in atoms(step)}
@@ -300,13 +316,10 @@ class _Copy:
             for place, one in enumerate(block.instructions)
         )
 
-    def _choose_accesses(self, turns: Turns) -> None:
+    def _choose_accesses(self) -> None:
         """Choose loads and stores that need no check if some indices are inside."""
         blocks = [
-            block
-            for block in self._integers.blocks
-            if block.label != turns.label
-            and self._integers.flow.is_dominated(block.label, turns.label)
+            block for block in self._integers.blocks if self._integers.is_counted(block.label)
         ]
         for block in blocks if self._may_wrap else ():
             self._choose_wrapped(block)
@@ -558,6 +571,8 @@ class _Copy:
             tuple(self._wrapped),
             tuple(sorted(dense)),
             _is_inner(turns),
+            is_behind=turns.is_behind,
+            ends=turns.ends,
         )
 
     def _limit(self, turns: Turns) -> int:

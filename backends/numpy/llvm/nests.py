@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from ufuse.backends.numpy.llvm.apart import best_code, tuned_code
 from ufuse.backends.numpy.llvm.compiler import Effort, compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.link import kept_functions
+from ufuse.backends.numpy.llvm.nest_alike import not_alike
 from ufuse.backends.numpy.llvm.nest_axes import by_rows
+from ufuse.backends.numpy.llvm.nest_batches import is_fill
 from ufuse.backends.numpy.llvm.nest_body import (
     TYPES,
     ZEROS,
@@ -36,9 +38,9 @@ from ufuse.backends.numpy.llvm.nest_key import description
 from ufuse.backends.numpy.llvm.nest_latches import Latches, latches_of
 from ufuse.backends.numpy.llvm.nest_lists import give_back_lengths
 from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
+from ufuse.backends.numpy.llvm.nest_nearest import not_nearest
 from ufuse.backends.numpy.llvm.nest_operands import without_repetition
 from ufuse.backends.numpy.llvm.nest_plain import consumed
-from ufuse.backends.numpy.llvm.nest_powers import not_nearest
 from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
 from ufuse.backends.numpy.llvm.nest_versions import asking_headers, is_copy, is_late, versioned
 from ufuse.backends.numpy.llvm.nest_windows import without_side_ways
@@ -153,7 +155,8 @@ def _kept(tier: str, nest: Nest) -> tuple[str | None, tuple[int, object] | None]
     """The key of a nest's code; and that code, if it is kept."""
     what = None if cache_in_use() is None else description(nest)
     if what is not None:
-        tier = ", ".join((tier, *not_nearest(nest)))
+        alone = not_alike(nest) if tier.startswith("better") else []
+        tier = ", ".join((tier, *not_nearest(nest), *alone))
     key = None if what is None else key_of(tier, what)
     functions = kept_functions(key)
     return key, None if functions is None else (functions[""], None)
@@ -261,9 +264,11 @@ class _Function:
         self.lines += [f"store i64 {turns}, ptr {at}", "ret i32 1"]
         if self._is_fast:
             self._write_late()
-        for name, words in (("table", self.body.table), ("shared", self.body.shared)):
+        body = self.body
+        spaces = (("table", body.table), ("shared", body.shared), ("batches", body.batches))
+        for name, words in spaces:
             if words:
-                self.lines.insert(1, f"%{name} = alloca [{words} x i64], align 16")
+                self.lines.insert(1, f"%{name} = alloca [{words} x i64], align 64")
 
     def _write_late(self) -> None:
         """Write the doubt of no turn in particular, and what is needed of better code in the entry."""
@@ -331,6 +336,7 @@ class _Function:
         self.body.is_copy = is_copy(block)
         self.body.is_late = self._is_fast and is_late(block)
         self.body.consumed = consumed(block)
+        self.body.doubt = "late" if is_fill(block.label) else "doubt"
         if block.label in self._asking and not self.body.is_copy:
             self.body.lose_patience("1")
         for one in block.instructions:
@@ -349,6 +355,8 @@ class _Function:
             self.lines.append(f"br {targets[0]}")
         elif end.kind == "branch" and end.condition is not None:
             how = ", !unpredictable !2" if self._is_as_good_as_random(end) else _weights(end)
+            if is_fill(end.targets[1]) and not is_fill(block.label):  # once in a batch
+                how = ", !prof !0"
             self.lines.append(
                 f"br i1 {self.body.operand(end.condition)}, {', '.join(targets)}{how}"
             )

@@ -56,10 +56,10 @@ def _loop_named(name: str) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _scalar_loop(name: str) -> object:
-    """The loop for one double. Kept for as long as the process lives: machine code has its address."""
+def _scalar_loop(name: str, dtype: type[np.floating[Any]]) -> object:
+    """The loop for one real. Kept for as long as the process lives: machine code has its address."""
     ufunc = numpy_function(name)
-    return _tiles.numpy_loop(ufunc, (np.dtype(np.float64),) * (ufunc.nin + ufunc.nout))
+    return _tiles.numpy_loop(ufunc, (np.dtype(dtype),) * (ufunc.nin + ufunc.nout))
 
 
 def _helper(name: str) -> int:
@@ -93,7 +93,8 @@ KINDS: dict[str, Callable[[str], int]] = {
     "helper": _helper,
     "loop": lambda name: id(_loop_named(name)),
     "math": lru_cache(maxsize=256)(library_function),
-    "scalar": lambda name: id(_scalar_loop(name)),
+    "scalar": lambda name: id(_scalar_loop(name, np.float64)),
+    "single": lambda name: id(_scalar_loop(name, np.float32)),
 }
 
 

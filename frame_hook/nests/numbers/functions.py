@@ -6,6 +6,7 @@ import builtins
 import math
 import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,26 @@ from ufuse.frame_hook.nests.known.values import (
     NP_BOOL,
     NP_FLOAT,
     NP_INT,
+    TYPES,
     Item,
     Items,
     Known,
     NotNativeError,
     Number,
+    NumberKind,
 )
 from ufuse.frame_hook.nests.numbers import arithmetic
-from ufuse.frame_hook.nests.numbers.conversions import as_f64, as_i64, number
+from ufuse.frame_hook.nests.numbers.conversions import (
+    as_f64,
+    as_i64,
+    common_kind,
+    converted,
+    number,
+)
 from ufuse.graph.nest import F64, I1, I64, Value, numpy_function
 
 Rule = Callable[..., Item]
+NP_SINGLE = NumberKind("float32", numpy=True)
 LARGEST_ROOT = 2**48  # of `math.isqrt`: up to here the root of a float is exact, rounded down
 MOST_DECIMALS = 15
 NO_DECIMALS = Known(0)
@@ -166,7 +176,14 @@ def _ufunc_rule(function: np.ufunc) -> Rule | None:
     if name not in REAL and name not in WHOLE:
         return None
 
+    has_singles = "f" * function.nin + "->f" in function.types
+
     def rule(code: Code, *items: Item) -> Item:
+        numbers = [number(code, one) for one in items]
+        if any(one.type == NP_SINGLE for one in numbers):
+            if not has_singles or name not in REAL:
+                raise NotNativeError(f"np.{name} of a float32 is not compiled yet")
+            return _of_singles(code, name, numbers)
         numbers = _whole_or_real(code, *items)
         is_whole = all(one.type.kind == "int" for one in numbers)
         if is_whole and name in WHOLE:
@@ -183,6 +200,25 @@ def _ufunc_rule(function: np.ufunc) -> Rule | None:
         return Number(NP_FLOAT, code.op(operation, F64, *values))
 
     return rule
+
+
+def _of_singles(code: Code, name: str, numbers: list[Number]) -> Number:
+    """A function of numbers of which one is a float32: NumPy computes in what is common to all, as operators do."""
+    if any(one.type.kind not in ("float", "float32", "int") for one in numbers):
+        raise NotNativeError(
+            "a function of a float32 and of a bool, or of a number of another size"
+        )
+    kind = reduce(lambda kind, one: common_kind(Number(kind, one.value), one), numbers, NP_SINGLE)
+    if name in EXTREMES:  # doubles that are singles are compared as these
+        values = [as_f64(code, Number(kind, converted(code, one, kind))) for one in numbers]
+        return Number(
+            kind, converted(code, Number(NP_FLOAT, _extreme(code, EXTREMES[name], *values)), kind)
+        )
+    values = [converted(code, one, kind) for one in numbers]
+    operation = REAL[name]
+    if operation is None:
+        return Number(kind, code.call(f"numpy.{name}", *values))
+    return Number(kind, code.op(operation, TYPES[kind.kind], *values))
 
 
 def _best(comparison: str) -> Callable[..., Value]:

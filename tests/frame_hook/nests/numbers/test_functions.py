@@ -108,6 +108,45 @@ def test_functions_of_numpy_of_two_numbers(name) -> None:
     assert native_turns(of_two(f"np.{name}(x[i], 2.5)"), lambda: (x, y, np.zeros(len(x)))) > N
 
 
+@pytest.mark.parametrize("name", sorted(UNARY))
+def test_functions_of_one_single(name) -> None:
+    """A float32, by itself and in arithmetic: the result is one, too."""
+    with np.errstate(all="ignore"):
+        x = np.array(UNARY[name]).astype("f")
+    if name == "arccosh":
+        x = x + np.float32(1.0)
+    for expression in (f"np.{name}(x[i])", f"np.{name}(x[i] * 0.5 + x[i] * 0.5) * 3"):
+        native_turns(of_one(expression), lambda: (x.copy(), np.zeros(len(x), "f")))
+    near = x[(abs(x) > 1e-3) & (abs(x) < 1e3)]
+    assert native_turns(of_one(expression), lambda: (near.copy(), np.zeros(len(near)))) > N // 2
+
+
+@pytest.mark.parametrize("name", BINARY + POSITIVE_BINARY)
+def test_functions_of_two_numbers_of_which_one_is_single(name) -> None:
+    """NumPy computes in float32, or in float64 where another number is one."""
+    x = np.linspace(0.25, 9.0, N).astype("f")
+    y = x[::-1].copy()
+    calls = [
+        "x[i], y[i]",
+        "x[i], 2.5",
+        "3, x[i]",
+        "x[i], np.float64(y[i])",
+        "x[i], np.int64(i % 5 + 1)",
+    ]
+    for call in calls[: 1 if name == "float_power" else None]:
+        turns = native_turns(of_two(f"np.{name}({call})"), lambda: (x, y, np.zeros(len(x))))
+        assert (turns > N // 2) == (name != "float_power")
+
+
+@pytest.mark.parametrize(
+    "call", ["np.exp(x[i])", "np.hypot(x[i], 1e300)", "np.maximum(x[i], x[i - 3])", "np.log(x[i])"]
+)
+def test_singles_that_are_odd_or_overflow(call) -> None:
+    """What warns, plain Python does."""
+    x = np.array([math.nan, math.inf, -math.inf, -math.nan, 90.0, -0.0, 0.0, 1.5] * (N // 8), "f")
+    native_turns(of_one(call), lambda: (x.copy(), np.zeros(len(x), "f")))
+
+
 @pytest.mark.parametrize(
     "name", ["exp", "sqrt", "maximum", "minimum", "sign", "floor", "fmin", "log"]
 )

@@ -1,0 +1,36 @@
+"""Where the operands of calls lie that are made for many turns at once (`nest_batches.py`), and what they give."""
+
+from __future__ import annotations
+
+from ufuse.graph.nest import F32, F64, KNOWN_POWERS
+from ufuse.graph.records import record
+
+BATCH = 128  # turns whose calls are one
+FEWEST = 24  # of powers: fewer take no longer one by one
+MOST_INPUTS = 3
+WORD = 8  # bytes
+BYTES = {F64: 8, F32: 4}  # of an element
+LOOPS = {F64: "scalar", F32: "single"}  # kinds of symbols (`symbols.py`)
+
+
+@record
+class Batch:
+    """A row for BATCH numbers of a type for each operand of a function, and one for what it gives; from a word on.
+
+    Of a power there is one more: which of them only C's `pow` knows.
+    """
+
+    name: str
+    type: str
+    inputs: int
+    at: int
+
+    @property
+    def words(self) -> int:
+        """How many words it takes."""
+        return (self.inputs + 1 + self.is_power) * BATCH
+
+    @property
+    def is_power(self) -> bool:
+        """Whether it is one with a constant exponent."""
+        return self.name in KNOWN_POWERS
