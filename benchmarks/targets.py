@@ -24,7 +24,8 @@ from benchmarks.harness import Clock, seconds_per_call
 from benchmarks.report import save_rows
 from ufuse import sharing
 from ufuse.backends.numpy import nests as nest_objects
-from ufuse.backends.numpy.llvm import nests, object_cache
+from ufuse.backends.numpy.llvm import object_cache
+from ufuse.backends.numpy.nest_code import nests
 from ufuse.frame_hook.session import Session
 
 FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)

@@ -12,12 +12,12 @@ from typing import Any, cast
 import numpy as np
 
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.llvm import nests
 from ufuse.backends.numpy.llvm.background import Work
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.nest_independence import outermost_turn, own_parts
-from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
-from ufuse.backends.numpy.llvm.nest_reach import written_parts
+from ufuse.backends.numpy.nest_code import nests
+from ufuse.backends.numpy.nest_code.maps import SCRATCHES
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.independence import outermost_turn, own_parts
+from ufuse.backends.numpy.nest_passes.reach import written_parts
 from ufuse.graph.nest import (
     ARRAYS,
     CONTAINERS,

@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite", reason="there is no native code without it")
 import ufuse
 from benchmarks import targets
 from benchmarks.cases.loops import LOOPS
-from ufuse.backends.numpy.llvm import nests
+from ufuse.backends.numpy.nest_code import nests
 
 
 def texts_of(name: str) -> list[str]:

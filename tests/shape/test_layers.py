@@ -30,6 +30,7 @@ ROOMS = {
         "known", "numbers", "given", "reading", "arrays", "containers", "calls", "opcodes", "loops",
         "entries",
     ),
+    "backends/numpy": ("loops", "llvm", "nest_passes", "nest_code", ""),
     "backends/cupy": ("operations", "texts", "steps", "launching", ""),
     "ufuse": ("errors", "diagnostics", ""),
 }  # fmt: skip
@@ -92,7 +93,7 @@ def rooms_entered(node: ast.stmt, folder: str) -> set[str]:
     return {
         path[0] if path and path[0] in ROOMS[folder] else ""
         for path in inside
-        if path[:1] != ["_hook"]
+        if not (path and (ROOT / folder / path[0]).with_suffix(".pyi").exists())  # C
     }
 
 

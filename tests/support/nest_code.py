@@ -11,8 +11,8 @@ import numpy as np
 
 from tests.support.nests import Own
 from ufuse.backends.numpy.llvm.background import Work
-from ufuse.backends.numpy.llvm.nest_maps import SCRATCHES
-from ufuse.backends.numpy.llvm.nests import compiled_nest, improved_nest
+from ufuse.backends.numpy.nest_code.maps import SCRATCHES
+from ufuse.backends.numpy.nest_code.nests import compiled_nest, improved_nest
 from ufuse.graph.nest import (
     ELEMENTS,
     F32,

@@ -16,7 +16,7 @@ import ufuse
 from tests.support.native_loops import loops_of, native_turns
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy import nests as makers
-from ufuse.backends.numpy.llvm import nest_share
+from ufuse.backends.numpy.nest_code import share
 from ufuse.graph.nest import Nest
 
 
@@ -79,5 +79,5 @@ def loops_shared_at_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(makers, "_has_long_turns", lambda _: True)
         patch.setattr(makers, "_made", partial(made, makers._made))
-        patch.setattr(nest_share, "FEWEST_TURNS", 2)
+        patch.setattr(share, "FEWEST_TURNS", 2)
         yield

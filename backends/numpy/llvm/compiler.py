@@ -25,8 +25,8 @@ from ufuse.backends.numpy.llvm.link import (
     leave,
     linked,
 )
-from ufuse.backends.numpy.llvm.nest_rows import rows_text
 from ufuse.backends.numpy.llvm.object_cache import Kept
+from ufuse.backends.numpy.llvm.rows import rows_text
 from ufuse.backends.numpy.llvm.symbols import PREFIX, ROW
 
 # What a machine with masks for vectors of any elements has.

@@ -18,13 +18,14 @@ from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy import nests as makers
-from ufuse.backends.numpy.llvm import background, nests
+from ufuse.backends.numpy.llvm import background
 from ufuse.backends.numpy.llvm.apart import best_code
 from ufuse.backends.numpy.llvm.background import Work
-from ufuse.backends.numpy.llvm.nest_counters import counters
-from ufuse.backends.numpy.llvm.nest_plain import carried
-from ufuse.backends.numpy.llvm.nest_versions import CHECKED, is_copy, versioned
-from ufuse.backends.numpy.llvm.nests import improved_nest, nest_text
+from ufuse.backends.numpy.nest_code import nests
+from ufuse.backends.numpy.nest_code.nests import improved_nest, nest_text
+from ufuse.backends.numpy.nest_passes.counters import counters
+from ufuse.backends.numpy.nest_passes.plain import carried
+from ufuse.backends.numpy.nest_passes.versions import CHECKED, is_copy, versioned
 from ufuse.backends.numpy.nests import best_nest_object, nest_object
 from ufuse.graph.nest import ELEMENTS, F64, Nest, Value, View
 

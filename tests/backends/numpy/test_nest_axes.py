@@ -13,10 +13,10 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_checks import check_improved, exact, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
-from ufuse.backends.numpy.llvm import nests
-from ufuse.backends.numpy.llvm.nest_axes import SHORTEST, by_rows
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.nest_versions import is_late, versioned
+from ufuse.backends.numpy.nest_code import nests
+from ufuse.backends.numpy.nest_passes.axes import SHORTEST, by_rows
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.versions import is_late, versioned
 from ufuse.graph.nest import Nest, Value
 from ufuse.graph.semantics.nest_arithmetic import DoubtError
 from ufuse.graph.semantics.nest_reference import follow

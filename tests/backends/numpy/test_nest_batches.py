@@ -9,15 +9,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from ufuse.backends.numpy.nest_passes import alike
+
 pytest.importorskip("llvmlite")
 
 from tests.support.native_loops import native_turns
 from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
-from ufuse.backends.numpy.llvm import nest_alike, nests
-from ufuse.backends.numpy.llvm.nest_alike import is_alike, not_alike
-from ufuse.backends.numpy.llvm.nest_versions import versioned
-from ufuse.backends.numpy.llvm.nests import nest_text
+from ufuse.backends.numpy.nest_code import nests
+from ufuse.backends.numpy.nest_code.nests import nest_text
+from ufuse.backends.numpy.nest_passes.alike import is_alike, not_alike
+from ufuse.backends.numpy.nest_passes.versions import versioned
 from ufuse.graph.nest import KNOWN_POWERS, Instruction, Nest, Value, View
 from ufuse.graph.semantics.nest_arithmetic import called
 
@@ -390,7 +392,7 @@ def test_functions_that_are_not_alike_are_called_alone(monkeypatch: pytest.Monke
 
     nest = one_loop(body)
     assert not_alike(nest) == []
-    monkeypatch.setattr(nest_alike, "_results", lambda *_: (b"", b"0"))
+    monkeypatch.setattr(alike, "_results", lambda *_: (b"", b"0"))
     is_alike.cache_clear()
     try:
         assert not_alike(nest) == ["numpy.exp of f64"]

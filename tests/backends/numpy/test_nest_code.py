@@ -18,8 +18,8 @@ from tests.support.alarms import on_alarm
 from tests.support.nest_checks import check, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
-from ufuse.backends.numpy.llvm.nest_instructions import TYPED
-from ufuse.backends.numpy.llvm.nests import PATIENCE
+from ufuse.backends.numpy.nest_code.instructions import TYPED
+from ufuse.backends.numpy.nest_code.nests import PATIENCE
 from ufuse.graph.nest import (
     F32,
     I1,

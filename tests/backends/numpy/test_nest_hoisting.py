@@ -12,8 +12,8 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, turning
-from ufuse.backends.numpy.llvm.nest_fits import Holds
-from ufuse.backends.numpy.llvm.nest_versions import versioned
+from ufuse.backends.numpy.nest_passes.fits import Holds
+from ufuse.backends.numpy.nest_passes.versions import versioned
 from ufuse.graph.nest import Nest, Value
 
 

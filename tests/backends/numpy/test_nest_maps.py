@@ -9,8 +9,8 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_maps import Draw, Part, outcome
-from ufuse.backends.numpy.llvm.nest_operands import without_repetition
-from ufuse.backends.numpy.llvm.nests import nest_text
+from ufuse.backends.numpy.nest_code.nests import nest_text
+from ufuse.backends.numpy.nest_passes.operands import without_repetition
 from ufuse.graph.nest import TURNS, Map, Scalar, Step, View
 
 

@@ -11,9 +11,9 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_checks import check, check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.nest_versions import asking_headers, versioned
-from ufuse.backends.numpy.llvm.nests import nest_text
+from ufuse.backends.numpy.nest_code.nests import nest_text
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.versions import asking_headers, versioned
 from ufuse.graph.nest import Map, Nest, Step, View
 
 REAL = np.dtype(float)

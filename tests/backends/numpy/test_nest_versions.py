@@ -13,9 +13,9 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_checks import check, check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
-from ufuse.backends.numpy.llvm.nest_fits import Fits
-from ufuse.backends.numpy.llvm.nest_versions import versioned
-from ufuse.backends.numpy.llvm.nests import nest_text
+from ufuse.backends.numpy.nest_code.nests import nest_text
+from ufuse.backends.numpy.nest_passes.fits import Fits
+from ufuse.backends.numpy.nest_passes.versions import versioned
 from ufuse.graph.nest import Instruction, Nest, Value
 from ufuse.graph.semantics import nest_reference
 

@@ -13,9 +13,9 @@ import pytest
 
 import ufuse
 from tests.support.native_loops import leave_loops, loops_of
-from ufuse.backends.numpy.llvm.nest_versions import is_copy, is_late, versioned
-from ufuse.backends.numpy.llvm.nest_windows import without_side_ways
-from ufuse.backends.numpy.llvm.nests import is_of_arrays
+from ufuse.backends.numpy.nest_code.nests import is_of_arrays
+from ufuse.backends.numpy.nest_passes.versions import is_copy, is_late, versioned
+from ufuse.backends.numpy.nest_passes.windows import without_side_ways
 from ufuse.frame_hook.nests.entries import choice
 from ufuse.graph.nest import SELDOM, Nest
 from ufuse.graph.semantics.check_nest import check_nest

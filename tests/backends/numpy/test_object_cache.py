@@ -20,10 +20,11 @@ pytest.importorskip("llvmlite")
 from tests.support.nest_code import RANGE, Code, array
 from ufuse.__main__ import main
 from ufuse.backends.numpy import BACKEND
-from ufuse.backends.numpy.llvm import apart, compiler, link, nests, object_cache
+from ufuse.backends.numpy.llvm import apart, compiler, link, object_cache
 from ufuse.backends.numpy.llvm.background import Work
-from ufuse.backends.numpy.llvm.nest_key import description
 from ufuse.backends.numpy.llvm.object_cache import Cache, Info, Kept
+from ufuse.backends.numpy.nest_code import nests
+from ufuse.backends.numpy.nest_passes.key import description
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import Nest
 

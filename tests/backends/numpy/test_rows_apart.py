@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_maps import Part, outcome
-from ufuse.backends.numpy.llvm.nests import nest_text
+from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.graph.nest import TURNS, Map, Nest, Scalar, Step, View
 
 COLUMN, ROW, BACKWARDS = ((0, 1),), ((1, 1),), ((0, -1),)

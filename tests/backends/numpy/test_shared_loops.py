@@ -27,7 +27,7 @@ from tests.support.sharing import (
     shared_turns,
 )
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
+from ufuse.backends.numpy.nest_passes.shared_loops import with_shared_loops
 
 STEPS, FEW, WIDE = (
     24,

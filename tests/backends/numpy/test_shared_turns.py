@@ -23,7 +23,7 @@ from tests.support.native_loops import loops_of, native_turns
 from tests.support.nest_code import Code, array, number
 from tests.support.sharing import always_shared, in_python_threads, numbers, shared_turns
 from ufuse.backends.numpy import _tiles
-from ufuse.backends.numpy.llvm.nest_independence import OwnPart, outermost_turn, own_parts
+from ufuse.backends.numpy.nest_passes.independence import OwnPart, outermost_turn, own_parts
 from ufuse.graph.nest import RangeSlot
 
 THREADS = (2, 3, 4)

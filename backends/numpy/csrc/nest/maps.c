@@ -29,7 +29,7 @@ typedef struct {
 } Segment;
 
 /* What loops of NumPy's take to give the same bits: a new result, and operands that lie as it reads
- * them, or anyhow. As `nest_maps.py` numbers them. */
+ * them, or anyhow. As `nest_code/maps.py` numbers them. */
 enum { FRESH = 1, ANYHOW };
 
 /* What machine code knows of a statement: words of 64 bits. */

@@ -2,7 +2,7 @@
 #include "nest/nest.h"
 
 enum { LEFT, RIGHT, RESULT, ARRAYS };
-enum { MATMUL, DOT, SOLVE, SOLVE_VECTOR, INVERT }; /* as `nest_folds.py` numbers them */
+enum { MATMUL, DOT, SOLVE, SOLVE_VECTOR, INVERT }; /* as `nest_code/folds.py` numbers them */
 
 static bool
 has_no_gaps(int64_t rows, int64_t columns, npy_intp row_step, npy_intp column_step,

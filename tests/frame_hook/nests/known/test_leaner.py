@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from tests.support.native_loops import native_turns
-from ufuse.backends.numpy.llvm import nests
+from ufuse.backends.numpy.nest_code import nests
 from ufuse.graph.nest import Instruction, Nest
 
 pytestmark = pytest.mark.any_python

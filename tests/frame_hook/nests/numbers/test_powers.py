@@ -14,14 +14,15 @@ import pytest
 import ufuse
 from tests.support.native_loops import leave_loops, loops_of, native_turns
 from tests.support.nest_code import RANGE, Code, number
-from ufuse.backends.numpy.llvm import background, nest_nearest
-from ufuse.backends.numpy.llvm.nest_nearest import (
+from ufuse.backends.numpy.llvm import background
+from ufuse.backends.numpy.nest_code.powers import POWERS
+from ufuse.backends.numpy.nest_passes import nearest
+from ufuse.backends.numpy.nest_passes.nearest import (
     EXACT,
     is_nearest,
     next_to_margin,
     not_nearest,
 )
-from ufuse.backends.numpy.llvm.nest_powers import POWERS
 from ufuse.graph.nest import KNOWN_POWERS
 
 pytestmark = pytest.mark.any_python
@@ -105,8 +106,8 @@ def test_powers_in_the_middle_of_two_doubles_are_those_of_c(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Numbers whose powers are nearly, or all but, as far from the nearest double as from the next one."""
-    monkeypatch.setattr(nest_nearest, "MOST_FAR", 0.51)
-    monkeypatch.setattr(nest_nearest, "TRIED", 1 << 17)
+    monkeypatch.setattr(nearest, "MOST_FAR", 0.51)
+    monkeypatch.setattr(nearest, "TRIED", 1 << 17)
     x, _ = next_to_margin(name)
     assert len(x) > 5000
     exponent = KNOWN_POWERS[name]
@@ -142,7 +143,7 @@ def test_another_library_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) 
     function = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)(power)
     background.finish()  # what makes code for a test before may ask
     address = ctypes.cast(function, ctypes.c_void_p).value
-    monkeypatch.setattr(nest_nearest, "library_function", lambda _: address)
+    monkeypatch.setattr(nearest, "library_function", lambda _: address)
     is_nearest.cache_clear()
     assert not_nearest(nest) == [name]
     odd = np.nan

@@ -1,4 +1,4 @@
-"""Where the operands of calls lie that are made for many turns at once (`nest_batches.py`), and what they give."""
+"""Where operands of calls lie that are made for many turns at once (`nest_passes/batches.py`), and what they give."""
 
 from __future__ import annotations
 

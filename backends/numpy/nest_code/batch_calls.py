@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ufuse.backends.numpy.llvm.nest_body import TYPES, Body, literal
-from ufuse.backends.numpy.llvm.nest_buffers import BATCH, BYTES, WORD, Batch
-from ufuse.backends.numpy.llvm.nest_calls import loop_of
-from ufuse.backends.numpy.llvm.nest_powers import nearest_power
 from ufuse.backends.numpy.llvm.symbols import checked
+from ufuse.backends.numpy.nest_code.body import TYPES, Body, literal
+from ufuse.backends.numpy.nest_code.calls import loop_of
+from ufuse.backends.numpy.nest_code.powers import nearest_power
+from ufuse.backends.numpy.nest_passes.buffers import BATCH, BYTES, WORD, Batch
 from ufuse.graph.nest import F64, KNOWN_POWERS, Instruction
 
 

@@ -3,14 +3,14 @@
 NumPy computes one element of an array in the time of ten, where it has vectors for that. So where the operands of a
 call do not depend on what the call gives, a loop's turns come in batches:
 
-1. the operands of the calls of all turns of a batch are computed (`nest_slices.py`), into a buffer;
+1. the operands of the calls of all turns of a batch are computed (`nest_passes/slices.py`), into a buffer;
 2. NumPy's own loop goes over the buffer;
 3. the turns are done, each with its element of the results.
 
 Operands that depend on what other calls give are computed behind these. A turn's operands are computed though the loop
 may be left before it: nothing is written, what may fail is a doubt of no turn in particular, and what raises a flag is
 undone with all of the chunk. What a function gives for an element must not depend on where that stands
-(`nest_alike.py`).
+(`nest_passes/alike.py`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ufuse.backends.numpy.llvm.nest_alike import is_alike
-from ufuse.backends.numpy.llvm.nest_buffers import FEWEST, Batch
-from ufuse.backends.numpy.llvm.nest_integers import Integers, Turns
-from ufuse.backends.numpy.llvm.nest_nearest import is_nearest
-from ufuse.backends.numpy.llvm.nest_slices import Key, NoSliceError, Slice, Slices
+from ufuse.backends.numpy.nest_passes.alike import is_alike
+from ufuse.backends.numpy.nest_passes.buffers import FEWEST, Batch
+from ufuse.backends.numpy.nest_passes.integers import Integers, Turns
+from ufuse.backends.numpy.nest_passes.nearest import is_nearest
+from ufuse.backends.numpy.nest_passes.slices import Key, NoSliceError, Slice, Slices
 from ufuse.graph.nest import (
     I1,
     I64,
@@ -38,7 +38,7 @@ from ufuse.graph.nest import (
 
 MOST_COPIED = 120  # instructions of a loop with powers alone, which is copied once more
 MOST_CALLS = 8  # of a loop: each has a buffer on the stack
-LATE = ".sure"  # of blocks in which doubts come late (`nest_versions.py`)
+LATE = ".sure"  # of blocks in which doubts come late (`nest_passes/versions.py`)
 # No name of a function, which labels have too, has such a sign.
 MANY = ".=many"  # in the labels of blocks that take powers, where others compute them
 FILL = ".=fill"  # in those of blocks that compute operands

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ufuse.backends.numpy.llvm.nest_body import Body, literal
-from ufuse.backends.numpy.llvm.nest_calls import emit_function
-from ufuse.backends.numpy.llvm.nest_nearest import MOST, is_nearest
+from ufuse.backends.numpy.nest_code.body import Body, literal
+from ufuse.backends.numpy.nest_code.calls import emit_function
+from ufuse.backends.numpy.nest_passes.nearest import MOST, is_nearest
 from ufuse.graph.nest import F64, KNOWN_POWERS, Instruction
 
 # Of a double's bits: one in its exponent, and the exponent of 1.

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from ufuse.backends.numpy.llvm.nest_bounds import Bounds, bound
-from ufuse.backends.numpy.llvm.nest_notes import Notes
-from ufuse.backends.numpy.llvm.nest_plain import hidden, is_plain, plain_text
-from ufuse.backends.numpy.llvm.nest_versions import is_late
 from ufuse.backends.numpy.llvm.symbols import PREFIX, ROW
+from ufuse.backends.numpy.nest_code.notes import Notes
+from ufuse.backends.numpy.nest_passes.bounds import Bounds, bound
+from ufuse.backends.numpy.nest_passes.plain import hidden, is_plain, plain_text
+from ufuse.backends.numpy.nest_passes.versions import is_late
 from ufuse.graph.nest import (
     F32,
     F64,

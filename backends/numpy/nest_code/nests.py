@@ -3,7 +3,7 @@
 Variables are memory in the text; LLVM's passes make registers of them. Laws:
 
 1. Floating-point operations and comparisons are *constrained, strict*: no flag is lost or raised too often, and nothing
-   is folded. Comparisons are quiet. Better code has plain ones in copies of loops (`nest_plain.py`).
+   is folded. Comparisons are quiet. Better code has plain ones in copies of loops (`nest_passes/plain.py`).
 2. A doubt ends the function with 1 after only `turns` was written back: what calls it undoes the stores.
 3. After PATIENCE turns of inner loops a call asks whether to go on, as signals and other threads wait while it runs.
 4. Where both operands of an operation are NaN, and unlike, the one that lives on is up to the compiler, here as in
@@ -17,10 +17,8 @@ from collections.abc import Iterator
 from ufuse.backends.numpy.llvm.apart import best_code, tuned_code
 from ufuse.backends.numpy.llvm.compiler import Effort, compiled_text, why_unavailable
 from ufuse.backends.numpy.llvm.link import kept_functions
-from ufuse.backends.numpy.llvm.nest_alike import not_alike
-from ufuse.backends.numpy.llvm.nest_axes import by_rows
-from ufuse.backends.numpy.llvm.nest_batches import is_fill
-from ufuse.backends.numpy.llvm.nest_body import (
+from ufuse.backends.numpy.llvm.object_cache import cache_in_use, key_of
+from ufuse.backends.numpy.nest_code.body import (
     TYPES,
     ZEROS,
     Body,
@@ -31,20 +29,22 @@ from ufuse.backends.numpy.llvm.nest_body import (
     own_variable,
     result_type,
 )
-from ufuse.backends.numpy.llvm.nest_bounds import bounds_at_blocks
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.nest_instructions import RULES, TYPED
-from ufuse.backends.numpy.llvm.nest_key import description
-from ufuse.backends.numpy.llvm.nest_latches import Latches, latches_of
-from ufuse.backends.numpy.llvm.nest_lists import give_back_lengths
-from ufuse.backends.numpy.llvm.nest_maps import WORDS, prepare
-from ufuse.backends.numpy.llvm.nest_nearest import not_nearest
-from ufuse.backends.numpy.llvm.nest_operands import without_repetition
-from ufuse.backends.numpy.llvm.nest_plain import consumed
-from ufuse.backends.numpy.llvm.nest_shared_loops import with_shared_loops
-from ufuse.backends.numpy.llvm.nest_versions import asking_headers, is_copy, is_late, versioned
-from ufuse.backends.numpy.llvm.nest_windows import without_side_ways
-from ufuse.backends.numpy.llvm.object_cache import cache_in_use, key_of
+from ufuse.backends.numpy.nest_code.instructions import RULES, TYPED
+from ufuse.backends.numpy.nest_code.lists import give_back_lengths
+from ufuse.backends.numpy.nest_code.maps import WORDS, prepare
+from ufuse.backends.numpy.nest_passes.alike import not_alike
+from ufuse.backends.numpy.nest_passes.axes import by_rows
+from ufuse.backends.numpy.nest_passes.batches import is_fill
+from ufuse.backends.numpy.nest_passes.bounds import bounds_at_blocks
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.key import description
+from ufuse.backends.numpy.nest_passes.latches import Latches, latches_of
+from ufuse.backends.numpy.nest_passes.nearest import not_nearest
+from ufuse.backends.numpy.nest_passes.operands import without_repetition
+from ufuse.backends.numpy.nest_passes.plain import consumed
+from ufuse.backends.numpy.nest_passes.shared_loops import with_shared_loops
+from ufuse.backends.numpy.nest_passes.versions import asking_headers, is_copy, is_late, versioned
+from ufuse.backends.numpy.nest_passes.windows import without_side_ways
 from ufuse.graph.nest import F64, REALS, SELDOM, TURNS, Block, End, Instruction, Nest
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"

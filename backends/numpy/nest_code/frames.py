@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ufuse.backends.numpy.llvm.nest_body import TYPES, Body, as_word, of_word, result_type
-from ufuse.backends.numpy.llvm.nest_lists import grow
+from ufuse.backends.numpy.nest_code.body import TYPES, Body, as_word, of_word, result_type
+from ufuse.backends.numpy.nest_code.lists import grow
 from ufuse.graph.nest import F64, Instruction
 
 WORD = 8  # bytes

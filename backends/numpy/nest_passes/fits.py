@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial, number
+from ufuse.backends.numpy.nest_passes.polynomials import Atom, Polynomial, number
 from ufuse.graph.records import record
 
 

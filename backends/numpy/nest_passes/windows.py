@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from ufuse.backends.numpy.llvm.nest_fits import Inside
-from ufuse.backends.numpy.llvm.nest_integers import Integers
-from ufuse.backends.numpy.llvm.polynomials import (
+from ufuse.backends.numpy.nest_passes.fits import Inside
+from ufuse.backends.numpy.nest_passes.integers import Integers
+from ufuse.backends.numpy.nest_passes.polynomials import (
     Polynomial,
     atom,
     constant,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ufuse.backends.numpy.llvm.nest_independence import Places, Turn
-from ufuse.backends.numpy.llvm.polynomials import (
+from ufuse.backends.numpy.nest_passes.independence import Places, Turn
+from ufuse.backends.numpy.nest_passes.polynomials import (
     Atom,
     Monomial,
     Polynomial,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ufuse.backends.numpy.llvm.nest_flow import Flow
+    from ufuse.backends.numpy.nest_passes.flow import Flow
 
 Edge = tuple[str, str]  # from a block to another
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ufuse.backends.numpy.llvm.nest_batch_calls import (
+from ufuse.backends.numpy.nest_code.batch_calls import (
     emit_batch_get,
     emit_batch_put,
     emit_batch_run,
 )
-from ufuse.backends.numpy.llvm.nest_body import (
+from ufuse.backends.numpy.nest_code.body import (
     TYPES,
     ZEROS,
     Body,
     literal,
     result_type,
 )
-from ufuse.backends.numpy.llvm.nest_calls import emit_function, emit_numpy
-from ufuse.backends.numpy.llvm.nest_draws import emit_draw, emit_draws
-from ufuse.backends.numpy.llvm.nest_folds import (
+from ufuse.backends.numpy.nest_code.calls import emit_function, emit_numpy
+from ufuse.backends.numpy.nest_code.draws import emit_draw, emit_draws
+from ufuse.backends.numpy.nest_code.folds import (
     emit_argsort,
     emit_dot,
     emit_fold,
@@ -31,17 +31,17 @@ from ufuse.backends.numpy.llvm.nest_folds import (
     emit_scan,
     emit_sort,
 )
-from ufuse.backends.numpy.llvm.nest_frames import emit_drop, emit_peek, emit_push, emit_room
-from ufuse.backends.numpy.llvm.nest_guards import (
+from ufuse.backends.numpy.nest_code.frames import emit_drop, emit_peek, emit_push, emit_room
+from ufuse.backends.numpy.nest_code.guards import (
     emit_batch_turns,
     emit_fits,
     emit_holds,
     emit_spent,
 )
-from ufuse.backends.numpy.llvm.nest_lists import emit_append, emit_enter, emit_find, emit_trim
-from ufuse.backends.numpy.llvm.nest_maps import emit_alloc, emit_map
-from ufuse.backends.numpy.llvm.nest_powers import emit_power
-from ufuse.backends.numpy.llvm.nest_share import emit_share
+from ufuse.backends.numpy.nest_code.lists import emit_append, emit_enter, emit_find, emit_trim
+from ufuse.backends.numpy.nest_code.maps import emit_alloc, emit_map
+from ufuse.backends.numpy.nest_code.powers import emit_power
+from ufuse.backends.numpy.nest_code.share import emit_share
 from ufuse.graph.nest import (
     F32,
     F64,

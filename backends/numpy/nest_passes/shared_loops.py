@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.nest_independence import (
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.independence import (
     ARRAY_OPS,
     NUMBER_OPS,
     outermost_turn,
     own_parts,
 )
-from ufuse.backends.numpy.llvm.nest_integers import Integers
-from ufuse.backends.numpy.llvm.polynomials import atom, number
+from ufuse.backends.numpy.nest_passes.integers import Integers
+from ufuse.backends.numpy.nest_passes.polynomials import atom, number
 from ufuse.graph.nest import (
     I1,
     I64,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ufuse.backends.numpy.llvm.nest_buffers import Batch
+from ufuse.backends.numpy.nest_passes.buffers import Batch
 from ufuse.graph.nest import KNOWN_POWERS, REALS, Block, Instruction, Value
 
 ROUNDING = {

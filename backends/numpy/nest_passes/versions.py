@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ufuse.backends.numpy.llvm import nest_counters, nest_windows
-from ufuse.backends.numpy.llvm.nest_batches import batched
-from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.nest_hoisting import Hoister
-from ufuse.backends.numpy.llvm.nest_integers import ROW, SMALL, Integers, Turns, constant_variables
-from ufuse.backends.numpy.llvm.nest_plain import carried, is_plain
-from ufuse.backends.numpy.llvm.polynomials import (
+from ufuse.backends.numpy.nest_passes import counters, windows
+from ufuse.backends.numpy.nest_passes.batches import batched
+from ufuse.backends.numpy.nest_passes.fits import Fits, Holds, Inside
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.hoisting import Hoister
+from ufuse.backends.numpy.nest_passes.integers import (
+    ROW,
+    SMALL,
+    Integers,
+    Turns,
+    constant_variables,
+)
+from ufuse.backends.numpy.nest_passes.plain import carried, is_plain
+from ufuse.backends.numpy.nest_passes.polynomials import (
     Atom,
     Polynomial,
     atom,
@@ -25,7 +31,7 @@ from ufuse.backends.numpy.llvm.polynomials import (
     greatest,
     split,
 )
-from ufuse.backends.numpy.llvm.polynomials import number as number_of
+from ufuse.backends.numpy.nest_passes.polynomials import number as number_of
 from ufuse.graph.nest import I1, INTEGERS, TURNS, Block, End, Instruction, Nest, Value
 
 NOT_COPIED = {  # they take most of a turn
@@ -270,7 +276,7 @@ class _Copy:
         self._choose_windows()
         self._choose_integers()
         self._choose_needless()
-        counters = self._choose_counters(turns, is_alone=is_alone)
+        sometimes = self._choose_counters(turns, is_alone=is_alone)
         if not self._is_better(is_alone=is_alone):
             return []
         result = Value(0, I1)
@@ -295,7 +301,7 @@ class _Copy:
         copies = [self._copied(block, labels | exits) for block in self._integers.blocks]
         left = (Instruction("left", (), None, (last, is_tested)),)
         return [
-            Block(f"{header}.test", (fits, *nest_counters.tests(counters)), end),
+            Block(f"{header}.test", (fits, *counters.tests(sometimes)), end),
             *copies,
             *(
                 Block(label, left, End("jump", (target,)))
@@ -487,7 +493,7 @@ class _Copy:
             for place, one in enumerate(block.instructions):
                 if one.op == "load" and one.is_sure:
                     self._sure.add((block.label, place))
-            needless, zero = nest_windows.needless(self._integers, block, self._inside.values())
+            needless, zero = windows.needless(self._integers, block, self._inside.values())
             self._needless.update((block.label, place) for place in needless)
             for apart in sorted(zero):
                 self._zero[apart] = None
@@ -523,11 +529,11 @@ class _Copy:
         They turn in the loops around, too: so no test of them can be moved there, and all others can without them.
         """
         blocks = self._integers.blocks
-        names = nest_counters.counters(blocks, self._limit(turns)) - self._integers.steps.keys()
+        names = counters.counters(blocks, self._limit(turns)) - self._integers.steps.keys()
         used: set[str] = set()
         for block in blocks:
             for name in names:
-                for place in nest_counters.sure_places(block, {name}):
+                for place in counters.sure_places(block, {name}):
                     if (block.label, place) not in self._sure:
                         self._sure.add((block.label, place))
                         used.add(name)

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.nest_integers import Integers
-from ufuse.backends.numpy.llvm.polynomials import (
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.integers import Integers
+from ufuse.backends.numpy.nest_passes.polynomials import (
     Polynomial,
     atom,
     constant,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ufuse.backends.numpy.llvm.nest_fits import Fits, Holds, Inside
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.nest_integers import SMALL, Integers, Known, Turns
-from ufuse.backends.numpy.llvm.polynomials import (
+from ufuse.backends.numpy.nest_passes.fits import Fits, Holds, Inside
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.integers import SMALL, Integers, Known, Turns
+from ufuse.backends.numpy.nest_passes.polynomials import (
     Atom,
     Polynomial,
     atom,

@@ -1,14 +1,14 @@
 """Integers of a loop that a turn changes by little, or not at all: far from the limits none can overflow.
 
-With `if a[i] > limit: count += 1` a turn may change `count` or not, so it is no polynomial (`nest_integers.py`). But
-after as many turns as a copy may do it is no further from what it was than these could bring it.
+With `if a[i] > limit: count += 1` a turn may change `count` or not, so it is no polynomial (`nest_passes/integers.py`).
+But after as many turns as a copy may do it is no further from what it was than these could bring it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ufuse.backends.numpy.llvm.nest_integers import SMALL
+from ufuse.backends.numpy.nest_passes.integers import SMALL
 from ufuse.graph.nest import I1, I64, INTEGERS, Block, Instruction, Value
 
 HIGHEST = (1 << 63) - 1

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.polynomials import (
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.polynomials import (
     Polynomial,
     atom,
     atoms,
@@ -23,7 +23,7 @@ from ufuse.graph.records import record
 
 Known = dict[str, Polynomial | None]  # of variables that change; None where it is no polynomial
 SMALL = 1 << 30  # steps are less, and more than this below zero
-ROW = ".row"  # how names of what counts the turns of a row end (`nest_axes.py`): they are no more than all others
+ROW = ".row"  # how names of what counts the turns of a row end (`nest_passes/axes.py`): no more than all others
 
 
 @record

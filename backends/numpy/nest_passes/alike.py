@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.backends.numpy.llvm.nest_buffers import BATCH, LOOPS, MOST_INPUTS
 from ufuse.backends.numpy.llvm.symbols import PREFIX, address_of
+from ufuse.backends.numpy.nest_passes.buffers import BATCH, LOOPS, MOST_INPUTS
 from ufuse.graph.nest import F32, F64, Nest, numpy_function
 
 MOST_TRIED = 512  # elements

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ufuse.backends.numpy.llvm.nest_body import Body
-from ufuse.backends.numpy.llvm.nest_buffers import BATCH
-from ufuse.backends.numpy.llvm.nest_fits import Fits, Inside
-from ufuse.backends.numpy.llvm.nest_hoisting import FEW
-from ufuse.backends.numpy.llvm.nest_integers import SMALL
-from ufuse.backends.numpy.llvm.polynomials import Atom, Polynomial
+from ufuse.backends.numpy.nest_code.body import Body
+from ufuse.backends.numpy.nest_passes.buffers import BATCH
+from ufuse.backends.numpy.nest_passes.fits import Fits, Inside
+from ufuse.backends.numpy.nest_passes.hoisting import FEW
+from ufuse.backends.numpy.nest_passes.integers import SMALL
+from ufuse.backends.numpy.nest_passes.polynomials import Atom, Polynomial
 from ufuse.graph.nest import I64, Instruction
 
 Last = Mapping[Atom, str]  # what variables that turn are in the last turn

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ufuse.backends.numpy.llvm.nest_flow import Flow
-from ufuse.backends.numpy.llvm.nest_integers import ROW
-from ufuse.backends.numpy.llvm.nest_versions import NOT_COPIED
+from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.integers import ROW
+from ufuse.backends.numpy.nest_passes.versions import NOT_COPIED
 from ufuse.graph.nest import I1, I64, Block, End, Instruction, Nest, Value, Variable
 
 SHORTEST = 8  # turns of a copy: in front of it stands a test

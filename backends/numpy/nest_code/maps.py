@@ -15,9 +15,9 @@ import numpy as np
 from ufuse.backends.numpy.llvm.compiler import compiled_rows, row_name
 from ufuse.backends.numpy.llvm.functions import Native, Operation
 from ufuse.backends.numpy.llvm.instructions import why_not_native
-from ufuse.backends.numpy.llvm.nest_body import TYPES, ZEROS, Body
 from ufuse.backends.numpy.llvm.symbols import loop_symbol
 from ufuse.backends.numpy.loops import depends_on_operands, depends_on_strides
+from ufuse.backends.numpy.nest_code.body import TYPES, ZEROS, Body
 from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 from ufuse.graph import ops
 from ufuse.graph.nest import (

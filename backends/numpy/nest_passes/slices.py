@@ -1,6 +1,6 @@
 """What has to be done of the turns of a loop so that the operands of some calls are known, and nothing else.
 
-The loop has no loops inside. Its blocks are those of a copy without checks (`nest_versions.py`).
+The loop has no loops inside. Its blocks are those of a copy without checks (`nest_passes/versions.py`).
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ufuse.backends.numpy.llvm.nest_integers import Integers
-from ufuse.backends.numpy.llvm.polynomials import difference, number
+from ufuse.backends.numpy.nest_passes.integers import Integers
+from ufuse.backends.numpy.nest_passes.polynomials import difference, number
 from ufuse.graph.nest import SIGNATURES, Block, Instruction, Nest, Value
 
 Key = tuple[str, int]  # a block, and the place of an instruction in it

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ufuse.backends.numpy.llvm.nest_body import TYPES, Body, own_variable
-from ufuse.backends.numpy.llvm.nest_maps import WORDS
+from ufuse.backends.numpy.nest_code.body import TYPES, Body, own_variable
+from ufuse.backends.numpy.nest_code.maps import WORDS
 from ufuse.graph.nest import I1, Instruction, Nest, ResultSlot
 
 

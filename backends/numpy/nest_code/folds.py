@@ -7,8 +7,10 @@ from functools import cache
 
 import numpy as np
 
-from ufuse.backends.numpy.llvm.nest_body import TYPES, Body, result_type
-from ufuse.backends.numpy.llvm.nest_maps import (
+from ufuse.backends.numpy.llvm.symbols import loop_symbol
+from ufuse.backends.numpy.loops import OF_MATRICES
+from ufuse.backends.numpy.nest_code.body import TYPES, Body, result_type
+from ufuse.backends.numpy.nest_code.maps import (
     WORDS,
     Inputs,
     Table,
@@ -16,8 +18,6 @@ from ufuse.backends.numpy.llvm.nest_maps import (
     lose_patience,
     place_of,
 )
-from ufuse.backends.numpy.llvm.symbols import loop_symbol
-from ufuse.backends.numpy.loops import OF_MATRICES
 from ufuse.backends.planning.loops import Loop
 from ufuse.graph.nest import DOTS, I1, POSITIONS, Instruction, Step, View
 

@@ -1,0 +1,1 @@
+"""Machine code of loop nests, as LLVM text."""
