@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from ufuse.backends.numpy.llvm.symbols import checked
 from ufuse.backends.numpy.nest_code.body import TYPES, Body, literal
 from ufuse.backends.numpy.nest_passes.buffers import LOOPS, MOST_INPUTS
 from ufuse.graph.nest import F64, Instruction
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def emit_numpy(body: Body, one: Instruction) -> str:

@@ -6,10 +6,9 @@ no vectors, and it keeps a jump where it could choose between two numbers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.flow import Flow
 
 Edge = tuple[str, str]  # from a block to another
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ufuse.frame_hook.nests.arrays import windows
 from ufuse.frame_hook.nests.arrays.window_operands import Operands, converted
+from ufuse.frame_hook.nests.known.code import Code
+from ufuse.frame_hook.nests.known.frames import Version
 from ufuse.frame_hook.nests.known.values import (
     ELEMENT_KINDS,
     Array,
@@ -26,12 +28,8 @@ from ufuse.frame_hook.nests.known.values import (
     NumberKind,
     Part,
 )
+from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import ELEMENTS, F32, F64, I1, SELDOM, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.known.code import Code
-    from ufuse.frame_hook.nests.known.frames import Version
-    from ufuse.frame_hook.nests.reading.reader import Reader
 
 LANES = 8  # of NumPy's sums
 MOST_BLOCKS = 100  # of a nest, with the sides of windows

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ufuse.frame_hook.nests.arrays import windows
+from ufuse.frame_hook.nests.known.code import Code
 from ufuse.frame_hook.nests.known.values import (
     ELEMENT_KINDS,
     Array,
@@ -25,11 +25,8 @@ from ufuse.frame_hook.nests.known.values import (
     TemporaryKind,
     Window,
 )
+from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import ELEMENTS, F32, F64, I64, INTEGERS, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.known.code import Code
-    from ufuse.frame_hook.nests.reading.reader import Reader
 
 MOST_OF_WHOLE = 16  # elements of whole arrays or rows
 MOST_OPERATIONS = 150  # loads and steps, for all elements

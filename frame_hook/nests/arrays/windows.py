@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ufuse.frame_hook.nests.known.code import Code
 from ufuse.frame_hook.nests.known.integers import minus, plus
 from ufuse.frame_hook.nests.known.values import (
     Array,
@@ -21,11 +21,8 @@ from ufuse.frame_hook.nests.known.values import (
     is_none,
 )
 from ufuse.frame_hook.nests.numbers import conversions
+from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import I1, I64, Value
-
-if TYPE_CHECKING:
-    from ufuse.frame_hook.nests.known.code import Code
-    from ufuse.frame_hook.nests.reading.reader import Reader
 
 MOST_ELEMENTS = 81
 MOST_TERMS = 12  # instructions that an integer is followed through
