@@ -67,7 +67,7 @@ class Visits:
     what the present run has of it, `turn` what a turn took, `inside` what the loops inside take in one, about. `begun`
     counts the runs that were seen, `passed` the visits at which the session was not to be asked yet; `calls` is how
     many calls of the function there were before the last of these, `called` how long they took. `mean` is what the loop
-    takes in a call, about, `unseen` what it took in all those in which it was not seen. `vain_ends` counts visits with
+    takes in a call, about, `unseen` what it took in all those in which it was not timed. `vain_ends` counts visits with
     no turn left since a trace from there came to nothing, `waits` how often it waited for a loop around it, or for its
     first turn, `failures` tries to read it. `unread`: the types of the frame's values with which it is not read, though
     it is with others. `refused` says why it has none.
@@ -176,12 +176,12 @@ class Visits:
         return elapsed
 
     def _note_calls(self, calls: int, called: float) -> None:
-        """A run begins: what the loop took in the calls since the last one began, about, which it was not seen in."""
+        """A run begins: what the loop took in the calls since the last one began, about, in which it was not timed."""
         if self.runs and calls > self.calls:
             # The first turns of all take long: a loop takes no longer than the call.
             each = (called - self.called) / (calls - self.calls)
             self.mean = min(self.seconds / self.runs, each)
-            self.unseen += (calls - self.calls - 1) * self.mean
+            self.unseen += (calls - self.calls - bool(self.counted)) * self.mean
 
 
 NOT_VISITED = Visits()

@@ -571,3 +571,11 @@ def test_what_arriving_at_a_loop_costs_is_weighed(function, given, turns, pays) 
         assert inner.turns > 2 * turns, inner
     else:
         assert inner.turns < turns / 5, inner
+
+
+def test_runs_that_are_seen_but_once_count() -> None:
+    """A loop whose header is looked at once in each call takes what it took when it was timed, in every one of them."""
+    visits = Visits(runs=1, seconds=2e-3)
+    for call in range(1, 12):
+        assert visits.rest(iter(range(5000)), 5000, call, call * 1e-3, 0) is None
+    assert visits.unseen == pytest.approx(10e-3, rel=0.2)
