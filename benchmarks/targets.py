@@ -24,6 +24,7 @@ from benchmarks.harness import Clock, seconds_per_call
 from benchmarks.report import save_rows
 from ufuse import sharing
 from ufuse.backends.numpy import nests as nest_objects
+from ufuse.backends.numpy import set_threads, threads
 from ufuse.backends.numpy.llvm import object_cache
 from ufuse.backends.numpy.nest_code import nests
 from ufuse.frame_hook.session import Session
@@ -225,6 +226,17 @@ def noted(seconds: list[float], found: tuple[int, object] | None) -> tuple[int, 
     return address, (owner, called)
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """On this thread only: machine code that notes its time calls Python, for which other threads would wait."""
+    before = threads()
+    set_threads(1)
+    try:
+        yield
+    finally:
+        set_threads(before)
+
+
 def share_outside(inside: Sequence[float], whole: float) -> float:
     """Which part of a call, in per cent, was outside of machine code.
 
@@ -258,6 +270,7 @@ def transactions() -> Iterator[Figure]:
             return noted(seconds, own(nest, **named))
 
         with (
+            alone(),
             replaced(nests, "compiled_nest", with_notes),
             replaced(nests, "improved_nest", with_notes),
             replaced(nest_objects, "_made", partial(kept, made)),
@@ -268,7 +281,8 @@ def transactions() -> Iterator[Figure]:
         for _ in range(PAIRS):
             seconds.clear()
             before = sum(one.call_ns for one in made)
-            whole = seconds_per_call(compiled, arguments, 1)
+            with alone():
+                whole = seconds_per_call(compiled, arguments, 1)
             loops = 1e-9 * (sum(one.call_ns for one in made) - before)
             shares.append(share_outside(seconds, loops))
             parts.append(share_outside(seconds, whole))
