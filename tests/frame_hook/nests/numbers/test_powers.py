@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import pytest
 import ufuse
 from tests.support.native_loops import leave_loops, loops_of, native_turns
 from tests.support.nest_code import RANGE, Code, number
-from ufuse.backends.numpy.llvm import background
+from tests.support.sources import ROOT
 from ufuse.backends.numpy.nest_code.powers import POWERS
 from ufuse.backends.numpy.nest_passes import nearest
 from ufuse.backends.numpy.nest_passes.nearest import (
@@ -121,9 +123,8 @@ def test_powers_in_the_middle_of_two_doubles_are_those_of_c(
     assert sum(loop.turns for loop in loops_of(compiled)) > len(x)
 
 
-@pytest.mark.parametrize("name", KNOWN_POWERS)
-def test_another_library_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A `pow` that is not the nearest double now and then is called for every number, by code kept elsewhere."""
+def other_library(name: str) -> None:
+    """Replace C's `pow` by one that is not the nearest double for one number, and by one that is."""
     code = Code(number("s"), RANGE)
     code.header("i", "body")
     code.set("s", code.call(name, code.get("s")))
@@ -141,12 +142,23 @@ def test_another_library_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) 
         return float(np.nextafter(results[x], np.inf)) if x == odd else results[x]
 
     function = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)(power)
-    background.finish()  # what makes code for a test before may ask
     address = ctypes.cast(function, ctypes.c_void_p).value
-    monkeypatch.setattr(nearest, "library_function", lambda _: address)
-    is_nearest.cache_clear()
-    assert not_nearest(nest) == [name]
-    odd = np.nan
-    is_nearest.cache_clear()
-    assert not_nearest(nest) == []
-    is_nearest.cache_clear()
+    own, nearest.library_function = nearest.library_function, lambda _: address
+    try:
+        is_nearest.cache_clear()
+        assert not_nearest(nest) == [name]
+        odd = np.nan
+        is_nearest.cache_clear()
+        assert not_nearest(nest) == []
+    finally:
+        nearest.library_function = own
+        is_nearest.cache_clear()
+
+
+def test_another_library_is_noticed() -> None:
+    """A `pow` that is not the nearest double now and then is called for every number, by code kept elsewhere."""
+    module = other_library.__module__
+    names = f"for name in {[*KNOWN_POWERS]}: {module.rpartition('.')[2]}.other_library(name)"
+    script = f"from {module.rpartition('.')[0]} import {module.rpartition('.')[2]}\n{names}"
+    # a process of its own, where no thread compiles powers while C's is another
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True, timeout=120)
