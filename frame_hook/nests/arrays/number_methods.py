@@ -31,7 +31,8 @@ METHODS = {"astype", "item", *SAME}
 SHAPE: dict[str, Item] = {"ndim": Known(0), "size": Known(1), "shape": Items(())}
 
 
-def attribute(owner: Number, name: str) -> Item:
+@ATTRIBUTE.of(Number)
+def attribute(_: Reader, owner: Number, name: str) -> Item:
     """`owner.name`; a number of Python has other attributes, which are not read."""
     if owner.type.numpy and name in METHODS:
         return Method(owner, name)
@@ -42,8 +43,13 @@ def attribute(owner: Number, name: str) -> Item:
     raise NotNativeError(f"the attribute {name} of a number is not compiled yet")
 
 
+@METHOD.of(Number)
 def called_method(
-    code: Code, owner: Number, name: str, arguments: Sequence[Item], keywords: Mapping[str, Item]
+    reader: Reader,
+    owner: Number,
+    name: str,
+    arguments: Sequence[Item],
+    keywords: Mapping[str, Item],
 ) -> Number:
     """The result of a method of METHODS."""
     wanted = [*arguments, *(one for key, one in keywords.items() if key == "dtype")]
@@ -54,8 +60,8 @@ def called_method(
         kind = kind_of(dtype.type(0))
         if kind is None or kind.kind not in TYPES:
             raise NotNativeError(f"a number as {dtype} is not compiled yet")
-        return conversions.made(kind, code, owner)
-    return _plain(code, owner) if name == "item" else owner
+        return conversions.made(kind, reader.out, owner)
+    return _plain(reader.out, owner) if name == "item" else owner
 
 
 def _plain(code: Code, owner: Number) -> Number:
@@ -64,18 +70,6 @@ def _plain(code: Code, owner: Number) -> Number:
         return Number(BOOL, owner.value)
     kind = FLOAT if owner.type.is_real else INT
     return Number(kind, conversions.converted(code, owner, kind))
-
-
-@ATTRIBUTE.of(Number)
-def _of_number(_: Reader, owner: Number, name: str) -> Item:
-    return attribute(owner, name)
-
-
-@METHOD.of(Number)
-def _called(
-    reader: Reader, owner: Number, name: str, arguments: list[Item], keywords: dict[str, Item]
-) -> Item:
-    return called_method(reader.out, owner, name, arguments, keywords)
 
 
 @ATTRIBUTE.of(Complex)

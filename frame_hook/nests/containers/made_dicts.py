@@ -82,13 +82,13 @@ def begin(
         return NewDict(site, factory, is_set, counts)
     (entry,) = grown
     assert isinstance(entry, EntryOf)
-    keys = reader.temporary(entry.key.dtype, ((False, 0),), entry.key)
-    index = reader.temporary(INDEX, ((False, 0),))
+    keys = reader.temporary(entry.key.dtype, items=entry.key)
+    index = reader.temporary(INDEX)
     zero, one = reader.out.constant(I64, 0), reader.out.constant(I64, 1)
     reader.out.alloc(reader.array(keys), zero)
     values = None
     if entry.value is not None:
-        values = reader.temporary(entry.value.dtype, ((False, 0),), entry.value)
+        values = reader.temporary(entry.value.dtype, items=entry.value)
         type_ = ELEMENTS[entry.value.dtype]
         reader.out.alloc(reader.array(values), one)
         nothing = reader.out.constant(type_, dict_places.zero_of(entry.value))
@@ -96,7 +96,7 @@ def begin(
     places = None
     removes = dict_places.is_known(reader, site)
     if entry.origin is not None or removes:
-        places = reader.temporary(np.dtype(np.int64), ((False, 0),))
+        places = reader.temporary(np.dtype(np.int64))
         reader.out.alloc(reader.array(places), one)
         reader.out.store(reader.array(places), zero, zero)
     found = MadeDict(keys, index, values, places, entry, site, factory, counts, removes)

@@ -68,7 +68,7 @@ def new(reader: Reader, kinds: frozenset[NumberKind], site: str) -> MadeList:
 
 def _memory(reader: Reader, kind: NumberKind, count: Value) -> TemporaryKind:
     """Memory for so many numbers of a kind, which grows."""
-    holder = reader.temporary(kind.dtype, ((False, 0),), kind)
+    holder = reader.temporary(kind.dtype, items=kind)
     reader.out.alloc(reader.array(holder), count)
     return holder
 

@@ -64,16 +64,15 @@ class Operation(Generic[T]):
 
 AS_ARRAY: Operation[Array] = Operation()  # `np.array(item, dtype)`
 AS_ROW: Operation[Item] = Operation()  # its numbers as a vector of a matrix
-# `item[key]`; None: it was pushed, and the block has ended
+# `item[key]`; None: it was pushed, and the block has ended.
 ELEMENT: Operation[Item | None] = Operation("it takes an item of what is no array")
 STORE: Operation[None] = Operation("it stores into what is no array")  # `item[key] = value`
 CONTAINS: Operation[Item] = Operation()  # `key in item`
 UNPACKED: Operation[list[Item]] = Operation("it unpacks what is no tuple")  # so many items
 LENGTH: Operation[Item] = Operation()  # `len(item)`
-VIEW: Operation[Item] = (
-    Operation()
-)  # what a loop over it goes over: its "keys", "values" or "items"
-# `item.name(*arguments, **keywords)`; None: it is pushed by what is read now
+# What a loop over it goes over: its "keys", "values" or "items".
+VIEW: Operation[Item] = Operation()
+# `item.name(*arguments, **keywords)`; None: it is pushed by what is read now.
 METHOD: Operation[Item | None] = Operation()
 ATTRIBUTE: Operation[Item] = Operation()  # `item.name`
 
