@@ -14,6 +14,7 @@ from ufuse.frame_hook.nests.arrays import (
     composed,
     elementwise,
     flattening,
+    joining,
     making,
     padding,
     reductions,
@@ -312,8 +313,8 @@ MAKERS: dict[Any, Rule] = {
     np.zeros: making.maker(0), np.ones: making.maker(1), np.empty: making.maker(None), np.ndarray: making.maker(None),
     np.full: making.full,
     np.eye: arranged.identity, np.identity: arranged.identity, np.array: making.array,
-    np.asarray: making.as_array, np.concatenate: composed.concatenate,
-    np.vstack: making.stacked, np.stack: making.stacked,
+    np.asarray: making.as_array, np.concatenate: joining.concatenate,
+    np.vstack: joining.vstack, np.hstack: joining.hstack, np.stack: making.stacked,
     np.arange: arranged.arange, np.linspace: arranged.linspace,
 }
 OF_NUMBERS: dict[Any, Rule] = {**MAKERS, np.isclose: composed.close, np.allclose: composed.all_close}
