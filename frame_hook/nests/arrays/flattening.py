@@ -58,7 +58,9 @@ def masked(reader: Reader, container: Array | Part, mask: Item) -> tuple[Part, P
     condition, given = reductions.array_of(reader, mask), views.part(reader, container)
     views.refuse_computed_steps(given)
     _doubt_unlike_shapes(reader, condition.lengths, given.lengths)
-    return views.part(reader, in_rows(reader, given)), views.part(reader, in_rows(reader, condition))
+    return views.part(reader, in_rows(reader, given)), views.part(
+        reader, in_rows(reader, condition)
+    )
 
 
 def _doubt_unlike_shapes(
@@ -83,7 +85,7 @@ def _several_axes(reader: Reader, item: Item) -> Array | Part | Lazy:
 
 
 def _doubt_without_gaps(reader: Reader, one: Part) -> None:
-    """Of an array in C order that has no gaps, a part has gaps where its rows are several, and shorter than the array's."""
+    """A part of an array that has no gaps has some where its rows are several, and shorter than the array's."""
     out, last = reader.out, one.axes[-1]
     if last.axis != len(reader.seen(one.holder)) - 1:
         raise NotNativeError("ravel of a part without the last axis")

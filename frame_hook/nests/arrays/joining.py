@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import composed, elementwise, making, reductions, statements, views
+from ufuse.frame_hook.nests.arrays import (
+    composed,
+    elementwise,
+    making,
+    reductions,
+    statements,
+    views,
+)
 from ufuse.frame_hook.nests.known.integers import doubt_unlike, plus
 from ufuse.frame_hook.nests.known.values import (
     INT,

@@ -162,7 +162,15 @@ def _draws_so(kind: Any) -> bool:
     """Whether NumPy's methods draw as the functions here do."""
     one, other = (kind(np.random.MT19937(1)) for _ in range(2))
     alike = []
-    for trials, chance in ((1, 0.5), (1, 0.1), (0, 0.3), (7, 0.0), (40, 0.7), (300, 0.06), (9, 1.0)):
+    for trials, chance in (
+        (1, 0.5),
+        (1, 0.1),
+        (0, 0.3),
+        (7, 0.0),
+        (40, 0.7),
+        (300, 0.06),
+        (9, 1.0),
+    ):
         for _ in range(30):
             if kind is np.random.RandomState:
                 expected = _binomial(other.random, trials, chance)

@@ -52,9 +52,9 @@ class Read:
     What the nest alone makes has some slot of the frame that is bound.
     `empty` are slots that each turn overwrites, and that nobody reads behind the loop: the frame gets them back without
     a value. `ordered` are those of arrays whose axes must lie in memory in their order, `contiguous` without gaps, too.
-    `begins`: for each version of the header with which the nest may begin, the kinds of the frame's numbers. `tuples`: the slots of the nest that
-    have the items of a local. `cells`: the slots of the frame's cells that it writes. `fields`: the registers of the
-    attributes that it sets, by the register of the object and the name.
+    `begins`: for each version of the header with which the nest may begin, the kinds of the frame's numbers. `tuples`:
+    the slots of the nest that have the items of a local. `cells`: the slots of the frame's cells that it writes.
+    `fields`: the registers of the attributes that it sets, by the register of the object and the name.
     """
 
     nest: Nest
