@@ -14,6 +14,7 @@ from ufuse.frame_hook.nests.arrays import (
     statements,
     views,
 )
+from ufuse.frame_hook.nests.arrays.elementwise import is_array
 from ufuse.frame_hook.nests.known.integers import doubt_unlike, plus
 from ufuse.frame_hook.nests.known.values import (
     INT,
@@ -28,6 +29,7 @@ from ufuse.frame_hook.nests.known.values import (
     Part,
     SliceOf,
 )
+from ufuse.frame_hook.nests.reading.operations import AS_ROW
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import I64
 
@@ -51,7 +53,7 @@ def hstack(reader: Reader, items: Item) -> Array:
 
 def vstack(reader: Reader, items: Item) -> Item:
     """`np.vstack`: vectors are rows."""
-    if not isinstance(items, Items | Listed):
+    if not isinstance(items, Items | Listed) or not all(map(is_array, items.items)):
         return making.stacked(reader, items)
     parts = _parts(reader, items)
     if all(len(one.axes) == 1 for one in parts):
@@ -63,7 +65,8 @@ def vstack(reader: Reader, items: Item) -> Item:
 def _parts(reader: Reader, items: Item) -> list[Part]:
     if not isinstance(items, Items | Listed) or not items.items:
         raise NotNativeError("it joins what is no tuple of arrays")
-    return [reductions.array_of(reader, one, takes_complex=True) for one in items.items]
+    rows = [one if (rule := AS_ROW.rule(one)) is None else rule(reader, one) for one in items.items]
+    return [reductions.array_of(reader, one, takes_complex=True) for one in rows]
 
 
 def _joined(reader: Reader, parts: Sequence[Part], axis: int) -> Array:
