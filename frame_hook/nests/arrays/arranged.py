@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from ufuse.graph.nest import F64, I1, I64, Value, View
 
 WHOLE, REAL, BOOL = np.dtype(int), np.dtype(float), np.dtype(bool)
 VECTOR = ((0, 1),)
+MOST = 1 << 31  # of elements of an array that floats count
 SHORT = "bBhHI"  # integers that are sorted as longer ones
 # How NumPy gives such results: as views of other arrays, or not.
 _PLACES, _SPACED = np.flatnonzero([True, False]), np.linspace(0, 1, 3)
@@ -206,13 +208,16 @@ def arange(
     stop: Item = NOTHING,
     step: Item = Known(1),  # noqa: B008 (it never changes)
 ) -> Item:
-    """`np.arange` of ints of 64 bits."""
+    """`np.arange` of ints of 64 bits, or with floats among them."""
     out = reader.out
     if isinstance(stop, Known) and stop.value is None:
         start, stop = Known(0), start
     given = [conversions.number(out, one) for one in (start, stop, step)]
-    if any(one.type.kind != "int" for one in given):
-        raise NotNativeError("np.arange of what are no ints")
+    kinds = {one.type.kind for one in given}
+    if "float" in kinds and kinds <= {"int", "float"} and _fills_so():
+        return _arange_of_floats(reader, *given)
+    if kinds != {"int"}:
+        raise NotNativeError("np.arange of what are no ints or floats")
     length = range_length(out, *(one.value for one in given))
     begin, by = given[0].value, given[2].value
     counted = _counted(reader, length, by)
@@ -220,6 +225,43 @@ def arange(
     if out.known(before) == 0:
         return counted
     return elementwise.apply(reader, np.add, counted, Number(NP_INT, before))
+
+
+def _arange_of_floats(reader: Reader, *given: Number) -> Array:
+    """As NumPy computes it: the first two, then the others by what lies between these. Fewer than two are a doubt."""
+    out = reader.out
+    conversions.doubt_inexact(out, *given)
+    start, stop, step = (conversions.as_f64(out, one) for one in given)
+    zero, one = out.constant(I64, 0), out.constant(I64, 1)
+    out.doubt_if(out.op("feq", I1, step, out.constant(F64, 0.0)))
+    steps = out.op("div", F64, out.op("sub", F64, stop, start), step)
+    out.doubt_if(out.op("not", I1, out.op("fgt", I1, steps, out.constant(F64, 1.0))))
+    out.doubt_if(out.op("not", I1, out.op("flt", I1, steps, out.constant(F64, float(MOST)))))
+    whole = out.op("to_i64", I64, steps)
+    is_less = out.op("flt", I1, out.op("to_f64", F64, whole), steps)
+    count = out.op("select", I64, is_less, out.op("add", I64, whole, one), whole)
+    second = out.op("add", F64, start, step)
+    between = out.op("sub", F64, second, start)
+    conversions.doubt_not_finite(out, between)
+    counted = elementwise.apply(reader, np.subtract, _counted(reader, count, one), Known(1))
+    scaled = elementwise.apply(reader, np.multiply, counted, Number(NP_FLOAT, between))
+    found = _new(reader, elementwise.apply(reader, np.add, scaled, Number(NP_FLOAT, start)))
+    for place, value in ((zero, start), (one, second)):
+        out.store(reader.array(found.holder), place, value)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _fills_so() -> bool:
+    """Whether NumPy computes so what it does not add up: without fusing a product and a sum."""
+    return all(
+        np.array_equal(
+            np.arange(start, start + 60 * step, step)[2:60],
+            start + np.arange(2, 60) * ((start + step) - start),
+        )
+        for start in (0.1, -7.3, 1e6 + 0.7)
+        for step in (0.1, 1 / 3, 0.037, -0.7)
+    )
 
 
 def _counted(reader: Reader, length: Value, step: Value) -> Array:

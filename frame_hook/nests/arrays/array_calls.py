@@ -277,12 +277,13 @@ def _where(reader: Reader, condition: Item, then: Item | None = None, *other: It
 
 
 def _shape_of(reader: Reader, item: Item) -> Item:
-    return attribute(reader, _array(item), "shape")
+    return Items(_shape(reader, _array(item)))
 
 
 def _size_of(reader: Reader, item: Item, axis: Item | None = None) -> Item:
     if axis is None:
-        return attribute(reader, _array(item), "size")
+        size: Item = attribute(reader, _array(item), "size")
+        return size
     shape = _shape(reader, _array(item))
     if not isinstance(axis, Known) or axis.value not in range(len(shape)):
         raise NotNativeError("the size of an axis that is not known")
@@ -290,7 +291,7 @@ def _size_of(reader: Reader, item: Item, axis: Item | None = None) -> Item:
 
 
 def _axes_of(reader: Reader, item: Item) -> Item:
-    return attribute(reader, _array(item), "ndim")
+    return Known(len(_shape(reader, _array(item))))
 
 
 def _array(item: Item) -> Array | Part | Lazy:

@@ -1,7 +1,7 @@
 """Native loops with masks, running sums, sorted arrays, counted ones, arrays of random numbers, tuples in rows."""
 
 # Functions under test are written as users write them.
-# ruff: noqa: ANN001, ANN201
+# ruff: noqa: ANN001, ANN201, ANN202
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
@@ -177,3 +177,41 @@ def drawn_as_before(seed, count):
 def test_arrays_of_random_numbers(function) -> None:
     """Are what the generator's methods give, which goes on behind the loop."""
     assert native_turns(function, lambda: (3, ROWS)) > ROWS // 2
+
+
+RANGES = [
+    (0.0, 1.0, 0.1), (0.0, 1.0, 0.3), (0, 1, 0.1), (-0.0, 1, 0.5), (1.0, 0.0, -0.1), (0.0, 3, 1.0), (0.1, 0.4, 0.1),
+    (1.0, 1.5, 0.01), (5, 5.5, 0.5), (5, 5.0, 0.5), (0.0, -1.0, 0.1), (0, np.nan, 0.1), (0, np.inf, 0.1),
+    (0.0, 1.0, 0.0), (np.float64(0), np.float64(2), 0.25), (np.float32(0), 1.0, 0.1), (2**60, 2.0**60 + 900, 50.5),
+    (1e308, -1e308, -1e307), (1e300, 1e308, 1e306), (0.1, 9, 0.7), (-3, 3, 1 / 3), (1e16, 1e16 + 64, 1.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("limits", RANGES)
+def test_ranges_of_floats(limits) -> None:
+    """The first two numbers, and the others by what lies between these; few of them, or none, are plain Python's."""
+
+    def spaced(start, stop, step, n):
+        total, found = 0.0, None
+        for i in range(n):
+            found = np.arange(start, stop, step)
+            for value in np.arange(start, stop, step * (1 + i % 3)):
+                total += value * value
+            total += found.sum() + found[-1]
+        return total, found
+
+    native_turns(spaced, lambda: (*limits, 60))
+
+
+def test_ranges_of_floats_are_native() -> None:
+    """With limits that turns compute."""
+
+    def spaced(x):
+        total = 0.0
+        for i in range(len(x)):
+            found = np.arange(x[i, 0], x[i, 0] + 1, 0.1)
+            for value in np.arange(0, 1 + i * 0.01, 0.03):
+                total += value * found[1]
+        return total, found
+
+    assert native_turns(spaced, table) > 15
