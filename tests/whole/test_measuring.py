@@ -232,9 +232,12 @@ def test_what_a_function_calls_runs_compiled_while_its_own_trace_is_put_off(
     for _ in range(10):
         assert compiled(x) == raised(x)
     before = sum(loop.turns for loop in compiled.loops)
-    for _ in range(10):
+    for _ in range(60):  # a busy machine may take more calls to tell
         assert compiled(x) == raised(x)
-    assert sum(loop.turns for loop in compiled.loops) > before + 6 * len(x)
+        if sum(loop.turns for loop in compiled.loops) > before + 6 * len(x):
+            break
+    else:
+        raise AssertionError(compiled.loops)
     decided = [one.function for one in compiled.__ufuse_session__.decisions]
     assert not any(name.endswith("raised") for name in decided)
 

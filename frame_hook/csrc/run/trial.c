@@ -9,6 +9,7 @@
 
 enum {
     LEAST_SAMPLES = 3, /* of each way, before a clear difference decides */
+    FORGOTTEN = 16,    /* the part of what a way took that is forgotten at each plain run */
     LEAST_GAIN = 20,   /* the part of plain Python's time that another way must save */
     WARM_RUNS = 2,     /* of each way, shorter than COLD_NS, before any counts */
     COLD_NS = 1000000,
@@ -318,23 +319,29 @@ trial_next(const Trial *trial, bool tries_callees)
     return next;
 }
 
-/* A run took `ns`, whether or not that tells how long others will take. */
+/*
+ * A run took `ns`, whether or not that tells how long others will take. What other ways took is
+ * believed less after each plain run: one of them may have been slow for once.
+ */
 void
 trial_saw(Trial *trial, Way way, int64_t ns)
 {
+    for (int other = 0; way == WAY_PLAIN && other < N_WAYS; other++) {
+        trial->last[other] -= trial->last[other] / FORGOTTEN;
+    }
     trial->last[way] = ns > 0 ? ns : 1;
 }
 
 /*
  * The way of a run that tells nothing, since the trial has to wait: plain Python's, unless another
- * one took clearly less the last time. What a function calls may have been decided, and be far
- * faster, long before anything is known of the function itself.
+ * one took clearly less the last time, or is estimated to take far less. What a function calls may
+ * have been decided, and be far faster, long before anything is known of the function itself.
  */
 Way
 trial_waits(const Trial *trial, bool tries_callees)
 {
     if (trial->samples[WAY_PLAIN].count == 0) {
-        return WAY_PLAIN;
+        return trial->cut_after > 0 ? WAY_COMPILED : WAY_PLAIN;
     }
     int64_t plain = samples_typical(&trial->samples[WAY_PLAIN]), least = plain - plain / LEAST_GAIN;
     Way best = WAY_PLAIN;
