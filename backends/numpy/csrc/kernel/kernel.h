@@ -2,7 +2,7 @@
 #ifndef UFUSE_KERNEL_H
 #define UFUSE_KERNEL_H
 
-#include "loops/loops.h"
+#include "loops/loop.h"
 
 typedef enum { SEGMENT_MAP, SEGMENT_MAP_ROW, SEGMENT_REDUCE, SEGMENT_TOTAL } SegmentKind;
 

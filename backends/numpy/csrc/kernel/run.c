@@ -1,5 +1,6 @@
 /* Running tiles: where each value lies, segments over it, status, commits. */
 #include "kernel/kernel.h"
+#include "loops/short_folds.h"
 
 enum {
     FEW_IN_ROW =

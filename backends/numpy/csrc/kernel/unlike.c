@@ -12,6 +12,7 @@
  * Law: who looks raises no flag, as `<` would for NaN.
  */
 #include "kernel/kernel.h"
+#include "loops/casts.h"
 
 #include <math.h>
 #include <stdlib.h>

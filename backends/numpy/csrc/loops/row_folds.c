@@ -1,5 +1,8 @@
 /* Rows of up to a hundred elements, folded in the order in which NumPy folds them. */
-#include "loops/quick.h"
+#include "loops/row_folds.h"
+
+#include "loops/extremes.h"
+#include "loops/short_folds.h"
 
 enum { SIDE_BY_SIDE = 8, COMPARED = 4 };
 

@@ -3,7 +3,7 @@
  * so generators are put back to where they were. Their locks are held meanwhile, as no other thread
  * may draw what is put back.
  */
-#include "nest/nest.h"
+#include "nest/given/generators.h"
 #include "program/program.h"
 
 #include <stddef.h>
