@@ -103,7 +103,8 @@ def c_uses(root: Path) -> dict[Path, set[Path]]:
     texts = {path: path.read_text() for path in sorted(root.rglob("*.[ch]"))}
     code = {path: C_TEXT.sub(" ", text) for path, text in texts.items()}
     defined = {name: path for path in texts for name in C_FUNCTION.findall(code[path])}
-    top = next(path for path in (root, *root.parents) if path.name == "csrc")  # where includes start
+    # Includes start there.
+    top = next(path for path in (root, *root.parents) if path.name == "csrc")
     uses = {path: {top / name for name in C_INCLUDE.findall(text)} for path, text in texts.items()}
     for path, text in code.items():
         used = (

@@ -2,8 +2,10 @@
 #define UFUSE_TILES_IMPORTS_ARRAY
 #include "nest/type/nest_type.h"
 #include "program/program.h"
+#include "program/drawing.h"
 #include "loops/loops.h"
 #include "loops/small.h"
+#include "kernel/kernel.h"
 
 static int
 begin(PyObject *module)

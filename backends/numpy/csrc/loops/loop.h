@@ -14,6 +14,10 @@ typedef enum {
 
 typedef int LoopFunction(char **data, const npy_intp *count, const npy_intp *steps, void *unused);
 
+/* Rows of fewer elements are short; so many are added, and so many compared, in an order that is
+ * known. */
+enum { SHORT_FOLD = 8, MOST_ADDED = 128, MOST_COMPARED = 64 };
+
 /* Folds rows; whether all results are sure to be those of NumPy's loop. */
 typedef bool ShortFold(const char *from, npy_intp row_step, npy_intp step, npy_intp count,
                        npy_intp rows, char *to, npy_intp to_step);

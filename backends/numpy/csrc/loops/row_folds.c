@@ -2,7 +2,6 @@
 #include "loops/row_folds.h"
 
 #include "loops/extremes.h"
-#include "loops/short_folds.h"
 
 enum { SIDE_BY_SIDE = 8, COMPARED = 4 };
 

@@ -4,7 +4,6 @@
 
 #include "loops/loop.h"
 
-enum { SHORT_FOLD = 8, MOST_ADDED = 128, MOST_COMPARED = 64 };
 void set_short_folds(Loop *loop);
 int short_fold(const Loop *loop, const char *from, npy_intp row_step, npy_intp step, npy_intp count,
                npy_intp rows, char *to, npy_intp to_step);

@@ -4,7 +4,8 @@
  * may draw what is put back.
  */
 #include "nest/given/generators.h"
-#include "program/program.h"
+#include "program/drawing.h"
+#include "kernel/plan.h"
 
 #include <stddef.h>
 #include <structmember.h>

@@ -4,7 +4,7 @@
 #ifndef NEST_GENERATOR_STATES_H
 #define NEST_GENERATOR_STATES_H
 
-#include "nest/given/generators.h"
+#include "nest/given/generator.h"
 
 #include <numpy/random/bitgen.h>
 
