@@ -36,6 +36,7 @@ from ufuse.backends.numpy.nest_passes.alike import not_alike
 from ufuse.backends.numpy.nest_passes.axes import by_rows
 from ufuse.backends.numpy.nest_passes.batches import is_fill
 from ufuse.backends.numpy.nest_passes.bounds import bounds_at_blocks
+from ufuse.backends.numpy.nest_passes.buffers import BATCH
 from ufuse.backends.numpy.nest_passes.flow import Flow
 from ufuse.backends.numpy.nest_passes.key import description
 from ufuse.backends.numpy.nest_passes.latches import Latches, latches_of
@@ -269,6 +270,8 @@ class _Function:
         for name, words in spaces:
             if words:
                 self.lines.insert(1, f"%{name} = alloca [{words} x i64], align 64")
+        for name in sorted(body.unknown):
+            self.lines.insert(1, f"{name} = alloca [{BATCH // 8} x i8], align 64")
 
     def _write_late(self) -> None:
         """Write the doubt of no turn in particular, and what is needed of better code in the entry."""

@@ -137,33 +137,23 @@ real_batch(const Loop *loop, char *rows, int64_t row_bytes, int64_t itemsize, in
     }
 }
 
-/* Which of eight bytes are odd, as bits. */
-static inline uint64_t
-bits_of(const unsigned char *bytes)
-{
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
-}
-
 /*
- * Powers that only C knows, of `count`, no more than 128. Rows of 128 bases, of powers, and of
- * bytes: 0 where these are known. 1 where one is not finite: Python may raise.
+ * Powers that only C knows, of `count`, no more than 128. Rows of 128 bases and powers, behind one
+ * another, and a bit for each, those of the first in the lowest: 1 where a power is not known. 1
+ * where one is not finite: Python may raise.
  */
 static int
-powers(double (*power)(double, double), double *base, double exponent, int64_t count)
+powers(double (*power)(double, double), double *base, const char *unknown, double exponent,
+       int64_t count)
 {
     enum { ROOM = 128, WORD = 64 };
     double *result = base + ROOM;
-    const unsigned char *unknown = (const unsigned char *)(result + ROOM);
     for (int64_t first = 0; first < count; first += WORD) {
-        uint64_t bits = 0;
-        for (int place = 0; place < WORD; place += 8) {
-            bits |= bits_of(unknown + first + place) << place;
-        }
+        uint64_t bits;
+        memcpy(&bits, unknown + first / 8, sizeof bits);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        bits = __builtin_bswap64(bits);
+#endif
         bits &= count - first < WORD ? (UINT64_C(1) << (count - first)) - 1 : ~UINT64_C(0);
         for (; bits != 0; bits &= bits - 1) {
             int64_t i = first + __builtin_ctzll(bits);
