@@ -130,7 +130,9 @@ class Body:
         self.is_late = False  # and doubts of it are to come late
         self.consumed: set[Value] = set()  # results in the block that need not be watched
         self._hidden: dict[str, str] = {}  # constants, by their lines
+        self.stored: set[Value] = set()  # results in the block that are watched two at once
         self._odd: list[str] = []  # conditions of a doubt behind the block
+        self._stored: dict[str, list[str]] = {}  # of the block's results, what is stored, by types
         self.odd_types = sorted(set(_late_types(nest))) if is_fast else []
 
     # Text
@@ -493,7 +495,7 @@ class Body:
             self._note_bound(one, text)
         if self.is_plain and is_plain(one):
             if result not in self.consumed:
-                self.note_odd(self._is_odd(text, result.type))
+                self._watch(result, text)
             known.numbers.add(text)  # else the loop is in doubt
         elif _is_never_nan(one):
             known.numbers.add(text)
@@ -506,6 +508,23 @@ class Body:
         low = bound(one, [known.bounds.get(each) for each in inputs], last)
         if low is not None:
             known.bounds[text] = max(low, known.bounds.get(text, low))
+
+    def _watch(self, result: Value, text: str) -> None:
+        if result in self.stored and self.is_loose and not self.is_late:
+            self._stored.setdefault(result.type, []).append(text)
+        else:
+            self.note_odd(self._is_odd(text, result.type))
+
+    def end_stored(self) -> None:
+        """Append a doubt where something is NaN that the block has stored.
+
+        A comparison of two tells it of both, and the doubt undoes what is stored.
+        """
+        for type_, texts in self._stored.items():
+            for one, other in zip(texts[::2], [*texts[1::2], texts[-1]], strict=False):
+                self.note_odd(self.compare("uno", one, other, type_))
+        self._stored = {}
+        self.end_block()
 
     def _is_odd(self, text: str, type_: str) -> str:
         return self.compare("ugt", text, self.real(math.inf, type_), type_)

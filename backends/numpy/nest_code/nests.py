@@ -42,7 +42,7 @@ from ufuse.backends.numpy.nest_passes.key import description
 from ufuse.backends.numpy.nest_passes.latches import Latches, latches_of
 from ufuse.backends.numpy.nest_passes.nearest import not_nearest
 from ufuse.backends.numpy.nest_passes.operands import without_repetition
-from ufuse.backends.numpy.nest_passes.plain import consumed
+from ufuse.backends.numpy.nest_passes.plain import consumed, stored
 from ufuse.backends.numpy.nest_passes.shared_loops import with_shared_loops
 from ufuse.backends.numpy.nest_passes.versions import asking_headers, is_copy, is_late, versioned
 from ufuse.backends.numpy.nest_passes.windows import without_side_ways
@@ -338,7 +338,7 @@ class _Function:
         self.body.begin_block(self._known_before(block), self._bounds[block.label])
         self.body.is_copy = is_copy(block)
         self.body.is_late = self._is_fast and is_late(block)
-        self.body.consumed = consumed(block)
+        self.body.consumed, self.body.stored = consumed(block), stored(block)
         self.body.doubt = "late" if is_fill(block.label) else "doubt"
         if block.label in self._asking and not self.body.is_copy:
             self.body.lose_patience("1")
@@ -346,7 +346,7 @@ class _Function:
             if one.op == "store":
                 self.body.end_block()
             self._write_instruction(one)
-        self.body.end_block()
+        self.body.end_stored()
         self._known[block.label] = self.body.known
         end = block.end
         led = self._latches.led

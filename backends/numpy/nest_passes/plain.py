@@ -28,6 +28,7 @@ ROUNDING = {
     "to_f32",
 }  # of reals: they may raise flags
 SIGNS = {"neg", "abs"}
+ARITHMETIC = {"add", "sub", "mul", "div"}
 
 
 def is_plain(one: Instruction) -> bool:
@@ -55,6 +56,22 @@ def consumed(block: Block) -> set[Value]:
         ):
             found.update(one.inputs)
     return found
+
+
+def stored(block: Block) -> set[Value]:
+    """The results that are stored in the block, and may be NaN for all that LLVM knows: of such two are looked at at once.
+
+    They are computed whatever becomes of what is asked of them, or LLVM would have to know that they are numbers.
+    """
+    unknown: set[Value] = set()
+    found: set[Value] = set()
+    for one in block.instructions:
+        is_real = one.result is not None and one.result.type in REALS
+        if is_real and (one.op == "load" or (one.op in ARITHMETIC and unknown & {*one.inputs})):
+            unknown.add(one.result)
+        elif one.op == "store":
+            found.add(one.inputs[-1])
+    return found & unknown
 
 
 def carried(blocks: Sequence[Block]) -> set[str]:
