@@ -324,12 +324,14 @@ class Body:
         key = f"{type_} {literal(number, type_)}"
         return self._hidden.setdefault(key, f"%hidden{len(self._hidden)}")
 
+    def opaque(self, number: int, type_: str) -> str:
+        """A constant integer that LLVM does not see through."""
+        return self._hidden.setdefault(f"{type_} {number}", f"%hidden{len(self._hidden)}")
+
     def hidden_lines(self) -> list[str]:
         """What gives constants their names, for the entry."""
         return [
-            line
-            for key, name in self._hidden.items()
-            for line in hidden(name, TYPES[key.split()[0]], _bits(*key.split()))
+            line for key, name in self._hidden.items() for line in _hidden_lines(name, *key.split())
         ]
 
     def label(self) -> str:
@@ -664,6 +666,12 @@ class Body:
             part = self.add(f"mul nsw i64 {place}, {self.stride(number, axis)}")
             address = self.add(f"getelementptr inbounds i8, ptr {address}, i64 {part}")
         return address
+
+
+def _hidden_lines(name: str, type_: str, text: str) -> list[str]:
+    if type_ in REALS:
+        return hidden(name, TYPES[type_], _bits(type_, text))
+    return [f'{name} = call {TYPES[type_]} asm "", "=r,0"({TYPES[type_]} {text}) #1']
 
 
 def _bits(type_: str, text: str) -> int:

@@ -512,8 +512,16 @@ def _left(body: Body, one: Instruction) -> str:
     return ""
 
 
+def _opaque(body: Body, one: Instruction) -> str:
+    """A constant that LLVM does not know (`nest_passes/extremes.py`)."""
+    (number,) = one.attributes
+    assert one.result is not None
+    return body.opaque(int(number), one.result.type)
+
+
 # fmt: off
 RULES: dict[str, Rule] = {
+    "opaque":  _opaque,
     "get":     _get,
     "set":     _set,
     "select":  _select,

@@ -37,6 +37,7 @@ from ufuse.backends.numpy.nest_passes.axes import by_rows
 from ufuse.backends.numpy.nest_passes.batches import is_fill
 from ufuse.backends.numpy.nest_passes.bounds import bounds_at_blocks
 from ufuse.backends.numpy.nest_passes.buffers import BATCH
+from ufuse.backends.numpy.nest_passes.extremes import with_short_chains
 from ufuse.backends.numpy.nest_passes.flow import Flow
 from ufuse.backends.numpy.nest_passes.key import description
 from ufuse.backends.numpy.nest_passes.latches import Latches, latches_of
@@ -127,7 +128,7 @@ def improved_nest(
     for given in (nest,) if rows is nest else (rows, nest):  # a long nest has no rows
         made = versioned(given, is_alone=is_alone, wraps=wraps and is_alone, step=step)
         if sum(len(block.instructions) for block in made.blocks) <= MOST_IMPROVED:
-            text = nest_text(made, "NAME", is_fast=True, is_alone=is_alone)
+            text = nest_text(with_short_chains(made), "NAME", is_fast=True, is_alone=is_alone)
             return best_code(text, key, needs), None
     return None
 

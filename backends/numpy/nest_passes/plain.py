@@ -59,9 +59,9 @@ def consumed(block: Block) -> set[Value]:
 
 
 def stored(block: Block) -> set[Value]:
-    """The results that are stored in the block, and may be NaN for all that LLVM knows: of such two are looked at at once.
+    """The results that are stored in the block, and may be NaN for all that LLVM knows.
 
-    They are computed whatever becomes of what is asked of them, or LLVM would have to know that they are numbers.
+    They are computed however they are asked whether they are NaN, as LLVM would have to know that they are not.
     """
     unknown: set[Value] = set()
     found: set[Value] = set()
