@@ -66,11 +66,11 @@ def stored(block: Block) -> set[Value]:
     unknown: set[Value] = set()
     found: set[Value] = set()
     for one in block.instructions:
-        is_real = one.result is not None and one.result.type in REALS
-        if is_real and (one.op == "load" or (one.op in ARITHMETIC and unknown & {*one.inputs})):
-            unknown.add(one.result)
-        elif one.op == "store":
+        if one.op == "store":
             found.add(one.inputs[-1])
+        elif one.result is not None and one.result.type in REALS:
+            if one.op == "load" or (one.op in ARITHMETIC and unknown & {*one.inputs}):
+                unknown.add(one.result)
     return found & unknown
 
 

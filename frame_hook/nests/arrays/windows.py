@@ -28,7 +28,7 @@ from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest import I1, I64, Instruction, Value
 
-MOST_ELEMENTS = 81
+MOST_ELEMENTS = 128  # NumPy adds so many in one go, and halves of more
 MOST_TERMS = 12  # instructions that an integer is followed through
 COMPUTED: dict[str, Callable[..., int]] = {
     "add": operator.add,
