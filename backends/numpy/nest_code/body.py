@@ -121,6 +121,8 @@ class Body:
         self.table = 0  # words of the table that array statements are described in
         self.shared = 0  # words that a loop is described in which threads may share
         self.batches = 0  # words of the buffers of calls that come in batches
+        self.groups: dict[int, str] = {}  # what calls for several numbers have given
+        self.has_groups = False  # whether there is room for these
         self.unknown: set[str] = set()  # bits, one for each turn of a batch
         self.doubt = (
             "doubt"  # where the block goes in doubt: to that of its turn, or of none in particular

@@ -36,9 +36,11 @@ from ufuse.backends.numpy.nest_passes.alike import not_alike
 from ufuse.backends.numpy.nest_passes.axes import by_rows
 from ufuse.backends.numpy.nest_passes.batches import is_fill
 from ufuse.backends.numpy.nest_passes.bounds import bounds_at_blocks
-from ufuse.backends.numpy.nest_passes.buffers import BATCH
+from ufuse.backends.numpy.nest_passes.buffers import BATCH, VECTOR
 from ufuse.backends.numpy.nest_passes.extremes import with_short_chains
 from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.groups import with_groups
+from ufuse.backends.numpy.nest_passes.keeping import not_keeping, wide
 from ufuse.backends.numpy.nest_passes.key import description
 from ufuse.backends.numpy.nest_passes.latches import Latches, latches_of
 from ufuse.backends.numpy.nest_passes.nearest import not_nearest
@@ -128,7 +130,8 @@ def improved_nest(
     for given in (nest,) if rows is nest else (rows, nest):  # a long nest has no rows
         made = versioned(given, is_alone=is_alone, wraps=wraps and is_alone, step=step)
         if sum(len(block.instructions) for block in made.blocks) <= MOST_IMPROVED:
-            text = nest_text(with_short_chains(made), "NAME", is_fast=True, is_alone=is_alone)
+            made = with_groups(with_short_chains(made))
+            text = nest_text(made, "NAME", is_fast=True, is_alone=is_alone)
             return best_code(text, key, needs), None
     return None
 
@@ -158,7 +161,9 @@ def _kept(tier: str, nest: Nest) -> tuple[str | None, tuple[int, object] | None]
     what = None if cache_in_use() is None else description(nest)
     if what is not None:
         alone = not_alike(nest) if tier.startswith("better") else []
-        tier = ", ".join((tier, *not_nearest(nest), *alone))
+        tier = ", ".join((tier, *not_nearest(nest), *not_keeping(nest), *alone))
+        if tier.startswith("better"):
+            tier = ", ".join((tier, *wide(nest)))
     key = None if what is None else key_of(tier, what)
     functions = kept_functions(key)
     return key, None if functions is None else (functions[""], None)
@@ -271,6 +276,8 @@ class _Function:
         for name, words in spaces:
             if words:
                 self.lines.insert(1, f"%{name} = alloca [{words} x i64], align 64")
+        if body.has_groups:
+            self.lines.insert(1, f"%group = alloca [{2 * VECTOR} x i8], align {VECTOR}")
         for name in sorted(body.unknown):
             self.lines.insert(1, f"{name} = alloca [{BATCH // 8} x i8], align 64")
 

@@ -9,6 +9,7 @@ BATCH = 128  # turns whose calls are one
 FEWEST = 24  # of powers: fewer take no longer one by one
 LANES = 8  # powers that are computed at once
 MOST_INPUTS = 3
+VECTOR = 64  # bytes of the longest vectors
 WORD = 8  # bytes
 BYTES = {F64: 8, F32: 4}  # of an element
 LOOPS = {F64: "scalar", F32: "single"}  # kinds of symbols (`symbols.py`)

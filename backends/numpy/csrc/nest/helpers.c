@@ -106,37 +106,6 @@ real_dot(int type, char *result, char *left, npy_intp left_step, char *right, np
 PRODUCTS(DEFINED)
 #undef DEFINED
 
-/* What a loop over reals gives for one element, as NumPy gives it a scalar's. */
-#define SCALAR(NAME, REAL)                                                                         \
-    static REAL NAME(const Loop *loop, REAL first, REAL second, REAL third)                        \
-    {                                                                                              \
-        REAL items[3] = {first, second, third}, result = 0;                                        \
-        char *data[4] = {(char *)&items[0], (char *)&items[1], (char *)&items[2]};                 \
-        npy_intp steps[4] = {0, 0, 0, 0};                                                          \
-        data[loop->inputs] = (char *)&result;                                                      \
-        steps[loop->inputs] = sizeof result;                                                       \
-        nest_loop(loop, data, 1, steps); /* loops over reals fail never */                         \
-        return result;                                                                             \
-    }
-SCALAR(real_scalar, double)
-SCALAR(single_scalar, float)
-
-/* The same for `count` elements: rows of so many bytes, one for each operand, and one for the
- * results. */
-static void
-real_batch(const Loop *loop, char *rows, int64_t row_bytes, int64_t itemsize, int64_t count)
-{
-    char *data[4];
-    npy_intp steps[4];
-    for (int row = 0; row <= loop->inputs; row++) {
-        data[row] = rows + row * row_bytes;
-        steps[row] = itemsize;
-    }
-    if (count > 0) {
-        nest_loop(loop, data, count, steps); /* loops over reals fail never */
-    }
-}
-
 /*
  * Powers that only C knows, of `count`, no more than 128. Rows of 128 bases and powers, behind one
  * another, and a bit for each, those of the first in the lowest: 1 where a power is not known. 1
@@ -240,9 +209,14 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"loop", (void *)nest_loop},
                  {"map", (void *)nest_map},
                  {"fold", (void *)nest_fold},
-                 {"scalar.d", (void *)real_scalar},
-                 {"scalar.f", (void *)single_scalar},
-                 {"batch", (void *)real_batch},
+                 {"scalar.d", (void *)nest_real},
+                 {"scalar.f", (void *)nest_single},
+                 {"bare.d", (void *)nest_bare_real},
+                 {"bare.f", (void *)nest_bare_single},
+                 {"keeps_flags", (void *)nest_keeps_flags},
+                 {"batch", (void *)nest_batch},
+                 {"bare_batch", (void *)nest_bare_batch},
+                 {"loop_time", (void *)nest_loop_time},
                  {"powers", (void *)powers},
                  {"reduce", (void *)nest_reduce},
                  {"matmul", (void *)nest_matmul},
