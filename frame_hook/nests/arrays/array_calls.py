@@ -71,6 +71,7 @@ def _is_of_complex_number(function: Any, arguments: Sequence[Item]) -> TypeGuard
     """Whether a call computes an elementwise function of a complex number as its loop does it in an array."""
     return (
         isinstance(function, np.ufunc)
+        and ops.is_numpys(function)
         and len(arguments) == function.nin == 1
         and function.__name__ in ops.OPERANDS_ANYHOW_COMPLEX
         and complexes.is_complex(arguments[0])
