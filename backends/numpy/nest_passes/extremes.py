@@ -32,8 +32,7 @@ def _shortened(block: Block) -> Block:
     for one in block.instructions:
         found = _extreme(makers, one)
         if found is not None:
-            is_least, operands = found
-            inner |= {each for each in operands if _is_of_kind(makers, each, is_least=is_least)}
+            inner |= {each for each in found[1] if _is_of_kind(makers, each, is_least=found[0])}
     made: list[Instruction] = []
     number = max((one.number for one in makers), default=0)
     for one in block.instructions:

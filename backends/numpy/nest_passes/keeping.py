@@ -58,7 +58,7 @@ def is_wide(name: str, type_: str) -> bool:
     )
     loop = address_of(f"{PREFIX}{LOOPS[type_]}.{name.removeprefix('numpy.')}")
     one, many = (timed(loop, BYTES[type_], count) for count in (1, VECTOR // BYTES[type_]))
-    return many < MOST_LONGER * one
+    return bool(many < MOST_LONGER * one)
 
 
 @cache
