@@ -287,7 +287,8 @@ def _size_of(reader: Reader, item: Item, axis: Item | None = None) -> Item:
     shape = _shape(reader, _array(item))
     if not isinstance(axis, Known) or axis.value not in range(len(shape)):
         raise NotNativeError("the size of an axis that is not known")
-    return shape[axis.value]
+    found: Item = shape[axis.value]
+    return found
 
 
 def _axes_of(reader: Reader, item: Item) -> Item:

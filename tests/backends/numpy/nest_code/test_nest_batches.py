@@ -19,6 +19,8 @@ from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
 from ufuse.backends.numpy.nest_code import nests
 from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.backends.numpy.nest_passes.alike import is_alike, not_alike
+from ufuse.backends.numpy.nest_passes.batches import is_fill
+from ufuse.backends.numpy.nest_passes.flow import Flow
 from ufuse.backends.numpy.nest_passes.versions import versioned
 from ufuse.graph.nest import KNOWN_POWERS, Instruction, Nest, Value, View
 from ufuse.graph.semantics.nest_arithmetic import called
@@ -368,10 +370,57 @@ def test_powers_whatever_the_memory_holds() -> None:
         assert x.tolist() == [called("fourth", [one]) for one in a.tolist()]
 
 
-def test_a_square_alone_has_no_batch() -> None:
-    """It would take as long."""
-    assert not has_batches(powers("square"))
-    assert has_batches(powers("cube"))
+def square_in_a_loop_around() -> Nest:
+    """A loop over the elements, in each turn of another, with one square."""
+    code = Code(array("a"), array("x", is_written=True), number("s"), RANGE)
+    code.header("i", "body")
+    j = code.loop("j", code.whole(0), code.dim(0, 0), "after")
+    total = code.call("square", code.load(0, j))
+    code.set("s", code.op("add", code.get("s"), total))
+    code.store(1, j, total)
+    code.again("j")
+    code.begin("after")
+    code.end("jump", "header")
+    return code.nest()
+
+
+def test_a_square_alone_in_loops_around_has_no_batch() -> None:
+    """It is likely to be one over a few coordinates."""
+    nest = square_in_a_loop_around()
+    assert not has_batches(nest)
+    assert has_batches(powers("square"))
+    assert execute(nest, 3)
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN_POWERS))
+@pytest.mark.parametrize("count", [24, 127, 128, 131, 300])
+def test_one_power(name: str, count: int) -> None:
+    """Also where it is the only one of the loop."""
+    nest = powers(name)
+    assert has_batches(nest)
+    assert execute(nest, count)
+
+
+def test_turns_of_a_batch_are_a_loop_inside() -> None:
+    """Nothing else is between them, so LLVM may make vectors of them."""
+
+    def body(code: Code, i: Value) -> None:
+        code.store(1, i, code.call("numpy.exp", code.load(0, i)))
+
+    nest = one_loop(body)
+    loops = Flow(versioned(nest, is_alone=True)).loops()
+    takes = [
+        labels
+        for labels in loops
+        if any(
+            one.op == "batch_get"
+            for block in versioned(nest, is_alone=True).blocks
+            if block.label in labels
+            for one in block.instructions
+        )
+    ]
+    assert min(map(len, takes)) <= 3
+    assert not any(is_fill(label) for label in min(takes, key=len))
 
 
 def test_random_numbers_are_not_drawn_ahead() -> None:

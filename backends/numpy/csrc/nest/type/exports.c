@@ -119,64 +119,23 @@ real_dot(int type, char *result, char *left, npy_intp left_step, char *right, np
 PRODUCTS(DEFINED)
 #undef DEFINED
 
-/* What a loop over reals gives for one element, as NumPy gives it a scalar's. */
-#define SCALAR(NAME, REAL)                                                                         \
-    static REAL NAME(const Loop *loop, REAL first, REAL second, REAL third)                        \
-    {                                                                                              \
-        REAL items[3] = {first, second, third}, result = 0;                                        \
-        char *data[4] = {(char *)&items[0], (char *)&items[1], (char *)&items[2]};                 \
-        npy_intp steps[4] = {0, 0, 0, 0};                                                          \
-        data[loop->inputs] = (char *)&result;                                                      \
-        steps[loop->inputs] = sizeof result;                                                       \
-        nest_loop(loop, data, 1, steps); /* loops over reals fail never */                         \
-        return result;                                                                             \
-    }
-SCALAR(real_scalar, double)
-SCALAR(single_scalar, float)
-
-/* The same for `count` elements: rows of so many bytes, one for each operand, and one for the
- * results. */
-static void
-real_batch(const Loop *loop, char *rows, int64_t row_bytes, int64_t itemsize, int64_t count)
-{
-    char *data[4];
-    npy_intp steps[4];
-    for (int row = 0; row <= loop->inputs; row++) {
-        data[row] = rows + row * row_bytes;
-        steps[row] = itemsize;
-    }
-    if (count > 0) {
-        nest_loop(loop, data, count, steps); /* loops over reals fail never */
-    }
-}
-
-/* Which of eight bytes are odd, as bits. */
-static inline uint64_t
-bits_of(const unsigned char *bytes)
-{
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return (word & 0x0101010101010101u) * 0x0102040810204080u >> 56;
-}
-
 /*
- * Powers that only C knows, of `count`, no more than 128. Rows of 128 bases, of powers, and of
- * bytes: 0 where these are known. 1 where one is not finite: Python may raise.
+ * Powers that only C knows, of `count`, no more than 128. Rows of 128 bases and powers, behind one
+ * another, and a bit for each, those of the first in the lowest: 1 where a power is not known. 1
+ * where one is not finite: Python may raise.
  */
 static int
-powers(double (*power)(double, double), double *base, double exponent, int64_t count)
+powers(double (*power)(double, double), double *base, const char *unknown, double exponent,
+       int64_t count)
 {
     enum { ROOM = 128, WORD = 64 };
     double *result = base + ROOM;
-    const unsigned char *unknown = (const unsigned char *)(result + ROOM);
     for (int64_t first = 0; first < count; first += WORD) {
-        uint64_t bits = 0;
-        for (int place = 0; place < WORD; place += 8) {
-            bits |= bits_of(unknown + first + place) << place;
-        }
+        uint64_t bits;
+        memcpy(&bits, unknown + first / 8, sizeof bits);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        bits = __builtin_bswap64(bits);
+#endif
         bits &= count - first < WORD ? (UINT64_C(1) << (count - first)) - 1 : ~UINT64_C(0);
         for (; bits != 0; bits &= bits - 1) {
             int64_t i = first + __builtin_ctzll(bits);
@@ -263,9 +222,14 @@ nest_helpers(PyObject *module, PyObject *unused)
                  {"loop", (void *)nest_loop},
                  {"map", (void *)nest_map},
                  {"fold", (void *)nest_fold},
-                 {"scalar.d", (void *)real_scalar},
-                 {"scalar.f", (void *)single_scalar},
-                 {"batch", (void *)real_batch},
+                 {"scalar.d", (void *)nest_real},
+                 {"scalar.f", (void *)nest_single},
+                 {"bare.d", (void *)nest_bare_real},
+                 {"bare.f", (void *)nest_bare_single},
+                 {"keeps_flags", (void *)nest_keeps_flags},
+                 {"batch", (void *)nest_batch},
+                 {"bare_batch", (void *)nest_bare_batch},
+                 {"loop_time", (void *)nest_loop_time},
                  {"powers", (void *)powers},
                  {"reduce", (void *)nest_reduce},
                  {"matmul", (void *)nest_matmul},
