@@ -23,11 +23,11 @@ RANDOM = "tests/whole/test_fuzz.py::test_random_programs_of_cupys_arrays"
 # fmt: off
 TESTS = ("pytest", "--gpu", "-p", "no:cacheprovider", "-q", "-m", "not leaks")
 COMMANDS = {
-    "check": (*TESTS, "tests/backends/cupy", RANDOM),
+    "check": (*TESTS, "tests/backends/cupy", "tests/programs/devices", RANDOM),
     "bench": ("benchmarks.gpu",),
 }
 # fmt: on
-KINDS = (*TESTS, "tests/backends/cupy/test_kinds.py")
+KINDS = (*TESTS, "tests/backends/cupy/texts/test_kinds.py")
 # Of compute-sanitizer: for what lies out of bounds, and for races in shared memory.
 TOOLS = ("memcheck", "racecheck")
 FEWEST_SECONDS = 60  # in which one of these is worth starting

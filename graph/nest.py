@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.graph import ops
 from ufuse.graph.records import record
 
 F64, F32, I1 = "f64", "f32", "i1"
@@ -767,8 +768,6 @@ def _described(slot: Slot) -> str:
 def numpy_function(name: str) -> np.ufunc:
     """The elementwise function that a `call` of `numpy.` and its name means."""
     short = name.removeprefix("numpy.")
-    core: Any = getattr(np, "_core", None) or np.core
-    # `np.clip` is a function around it
-    found = core.umath.clip if short == "clip" else getattr(np, short)
+    found = ops.CLIP if short == "clip" else getattr(np, short)
     assert isinstance(found, np.ufunc)
     return found

@@ -107,6 +107,7 @@ REDUCTIONS: dict[str, Op] = {
         "add multiply maximum minimum fmax fmin logical_and logical_or bitwise_and bitwise_or bitwise_xor".split()
     )
 }
+CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]  # `np.clip` is a function around it
 NAMED = (
     INPUT, CONST, SIZE, CAST, WHERE, COPY, INDEX, TRANSPOSE, RESHAPE, PART, DIAGONAL, WINDOWS, RETYPE, BROADCAST, EMPTY,
     ZEROS,
@@ -151,6 +152,11 @@ def depends_on_operands(name: str, *dtypes: np.dtype) -> bool:
     return depends_on_strides(name, *dtypes) and not (
         is_complex and name in OPERANDS_ANYHOW_COMPLEX
     )
+
+
+def is_numpys(ufunc: np.ufunc) -> bool:
+    """Whether it is what NumPy means by its name: other libraries have functions of the same names."""
+    return getattr(np, ufunc.__name__, None) is ufunc or ufunc is CLIP
 
 
 def op_of(ufunc: np.ufunc) -> Op:

@@ -79,7 +79,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def is_shared(item: pytest.Item) -> bool:
     """Whether a test is of what knows nothing of CPython's versions, or one of many that are alike in this."""
     parts = item.path.relative_to(Path(__file__).parent).parts
-    of_versions = "csrc" in parts and not item.path.name.startswith("test_tiles")
+    of_loops = "loops" in parts or item.path.name.startswith("test_tiles")
+    of_versions = "csrc" in parts and not of_loops
     plain = {"graph", "backends", "benchmarks", "programs", "shape", "support"}
     is_plain = parts[0] in plain and not of_versions
     is_rule = parts[:2] == ("frame_hook", "arrays") or (

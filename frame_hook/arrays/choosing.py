@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 import numpy as np
 
@@ -82,8 +81,7 @@ def _clip_method(
     if target is not None or not isinstance(kind, ArrayType):  # not one of NumPy's numbers
         array = array_argument(interpreter, array, "numpy.clip")
     limits = [_limit(interpreter, min), _limit(interpreter, max)]
-    clip: Any = np._core.umath.clip  # type: ignore[attr-defined]
-    ufunc = np.minimum if limits[0] is None else np.maximum if limits[1] is None else clip
+    ufunc = np.minimum if limits[0] is None else np.maximum if limits[1] is None else ops.CLIP
     operands = (array, *[one for one in limits if one is not None])
     if len(operands) == 1:
         raise GraphBreak("numpy-call", "numpy.clip without bounds")

@@ -265,7 +265,7 @@ def _ufunc_reduce(
         "where": where,
     }
     if op is None or op.ufunc is not ufunc:
-        if getattr(np, ufunc.__name__, None) is not ufunc:
+        if not ops.is_numpys(ufunc):
             raise GraphBreak("numpy-call", what)
         read = _read(interpreter, given)
         if arrays.plain(interpreter.trace, read.pop("where")) is not True:
@@ -283,7 +283,7 @@ def _ufunc_call(name: str) -> Rule:
     ) -> Symbol:
         ufunc = arrays.plain(interpreter.trace, of)
         called = f"numpy.{ufunc.__name__}.{name}"
-        if getattr(np, ufunc.__name__, None) is not ufunc:
+        if not ops.is_numpys(ufunc):
             raise GraphBreak("numpy-call", called)
         return arrays.call_whole(interpreter.trace, called, arguments, keywords, may_raise=True)
 

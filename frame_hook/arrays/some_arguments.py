@@ -195,7 +195,7 @@ def _accumulate(
 ) -> Symbol:
     ufunc = arrays.plain(interpreter.trace, of)
     name = f"numpy.{ufunc.__name__}.accumulate"
-    if getattr(np, ufunc.__name__, None) is not ufunc:
+    if not ops.is_numpys(ufunc):
         raise GraphBreak("numpy-call", name)
     named = {} if axis is None else {"axis": axis}
     target = NONE if out is None else interpreter.trace.look(out)
@@ -232,7 +232,12 @@ def store_where(
     name = ufunc.__name__
     nodes = [arrays.node_of(trace, one) for one in operands]
     kinds = [one.type.dtype for one in nodes if isinstance(one.type, ArrayType)]
-    is_plain = name in EXACT_OF_ONES and len(kinds) == len(nodes) and len(set(kinds)) == 1
+    is_plain = (
+        name in EXACT_OF_ONES
+        and ops.is_numpys(ufunc)
+        and len(kinds) == len(nodes)
+        and len(set(kinds)) == 1
+    )
     if (
         not is_plain
         or kinds[0].char not in "fd"
@@ -276,7 +281,7 @@ def _at(
     is_alike = (
         isinstance(value, Array) and value.type.dtype == dtype and value.buffer is not array.buffer
     )
-    if getattr(np, ufunc.__name__, None) is not ufunc:
+    if not ops.is_numpys(ufunc):
         raise GraphBreak("numpy-call", f"{ufunc.__name__}.at, which is not NumPy's own,")
     if array.buffer.frozen is not None:
         raise array.buffer.frozen

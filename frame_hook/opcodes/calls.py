@@ -63,6 +63,7 @@ from ufuse.frame_hook.trace.symbols import (
     View,
 )
 from ufuse.frame_hook.trace.trace import Trace
+from ufuse.graph import ops
 from ufuse.graph.types import ArrayType
 from ufuse.graph.typing import infer
 from ufuse.graph.typing.library import (
@@ -390,6 +391,7 @@ def call_ufunc(
         not given
         and len(looked) == ufunc.nin
         and f"numpy.{ufunc.__name__}" in infer.CALLS
+        and ops.is_numpys(ufunc)
         and not is_array
     ):
         if any(isinstance(one, Array) for one in looked) and out is None:

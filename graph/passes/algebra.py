@@ -18,7 +18,7 @@ from ufuse.graph.node import Graph, Node
 from ufuse.graph.passes.patterns import Apply, Pattern, Variable, matches, named
 from ufuse.graph.passes.rewrite import Builder, Observed, observed, rewritten
 from ufuse.graph.records import record
-from ufuse.graph.types import ArrayType, Span, Type, c_order
+from ufuse.graph.types import ArrayType, NumberType, Span, Type, c_order
 from ufuse.graph.typing.infer import CannotInfer
 
 BITS = "bits"  # every bit of the result, NaN and signed zero included
@@ -249,13 +249,24 @@ def _wide_and_back(node: Node, seen: Observed, builder: Builder) -> Node | None:
 
 
 def _decided(node: Node, seen: Observed, builder: Builder) -> Node | None:
-    """A choice by a constant."""
+    """A choice by a constant, where nobody hears of what is not chosen."""
     if node.op is not ops.WHERE or node.inputs[0].op is not ops.CONST:
         return None
     condition = node.inputs[0].attributes["value"]
     if getattr(condition, "shape", ()) != ():
         return None
-    return _instead(node, node.inputs[1 if condition else 2], seen, builder)
+    chosen, other = node.inputs[1:] if condition else reversed(node.inputs[1:])
+    return _instead(node, chosen, seen, builder) if _becomes_quietly(other, node) else None
+
+
+def _becomes_quietly(value: Node, node: Node) -> bool:
+    """Whether no element can overflow, or raise a flag, when it is cast to another node's dtype."""
+    assert isinstance(node.type, ArrayType)
+    if not isinstance(value.type, ArrayType):
+        kind = value.type.kind if isinstance(value.type, NumberType) else ""
+        return kind == "bool" or (kind == "float" and node.type.dtype in ("f8", "c16"))
+    dtype, wanted = value.type.dtype, node.type.dtype
+    return dtype == wanted or (dtype.kind in "iub" and np.can_cast(dtype, wanted, "safe"))
 
 
 def _not_repeated(node: Node, seen: Observed, builder: Builder) -> Node | None:

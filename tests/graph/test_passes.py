@@ -133,6 +133,10 @@ REWRITES = {
         "a: f8[n]; b = where True a 1.0; c = exp b; return c",
         "a: f8[n]; c = exp a; return c",
     ),
+    "unless what is not chosen may overflow": (
+        "a: f4[n]; b: float; c = where True a b; return c",
+        "a: f4[n]; b: float; c = where True a b; return c",
+    ),
     "wide and back": (
         "a: i4[n]; b = cast a dtype=i8; c = cast b dtype=i4; d = square c; return d",
         "a: i4[n]; d = square a; return d",

@@ -35,6 +35,13 @@ def safe_division(x, y):
     return r * 2
 
 
+@PROGRAMS.either()
+def chosen_by_a_constant(x, i):
+    """What is not chosen overflows all the same."""
+    z = np.where(False, x[:4], i), np.where(True, np.ones(3, "f4"), 1e150)
+    return z, np.where(True, i, np.int8(3)), np.where(False, 1e150, np.ones(2, "f2"))
+
+
 @PROGRAMS.whole()
 def everything_ignored(x, y):
     with np.errstate(all="ignore"):

@@ -18,7 +18,9 @@ from tests.support.whole_calls import whole_at_once
 from ufuse import decorator
 
 MODULES = [
-    name for _, name, _ in pkgutil.iter_modules(programs.__path__) if name != "test_programs"
+    name
+    for _, name, is_package in pkgutil.iter_modules(programs.__path__)
+    if name != "test_programs" and not is_package
 ]
 CASES = [
     pytest.param(program, backend, id=f"{module}-{program.function.__name__}-{backend}")

@@ -1,6 +1,10 @@
 /* The module: kernels and programs on a device, and what launches need of CuPy. */
 #define UFUSE_LAUNCH_IMPORTS_ARRAY
 #include "program/program.h"
+#include "program/program_run.h"
+#include "kernel/kernel.h"
+#include "kernel/numbers.h"
+#include "kernel/walk.h"
 
 /* use(array, offsets, capsules, driver, early, failed, refusal, check, errors) */
 static PyObject *

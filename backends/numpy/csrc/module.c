@@ -1,7 +1,11 @@
 /* The module: loops, kernels, nests, programs, and the settings of memory and threads. */
 #define UFUSE_TILES_IMPORTS_ARRAY
-#include "nest/nest.h"
+#include "nest/type/nest_type.h"
 #include "program/program.h"
+#include "program/drawing.h"
+#include "loops/loops.h"
+#include "loops/small.h"
+#include "kernel/kernel.h"
 
 static int
 begin(PyObject *module)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ufuse.backends.numpy.llvm.symbols import checked
 from ufuse.backends.numpy.nest_code.body import TYPES, Body, literal
 from ufuse.backends.numpy.nest_code.calls import loop_of
-from ufuse.backends.numpy.nest_code.powers import nearest_power
-from ufuse.backends.numpy.nest_passes.buffers import BATCH, BYTES, WORD, Batch
+from ufuse.backends.numpy.nest_code.powers import Doubled, nearest_power
+from ufuse.backends.numpy.nest_passes.buffers import BATCH, BYTES, LANES, WORD, Batch
 from ufuse.graph.nest import F64, KNOWN_POWERS, Instruction
 
 
@@ -16,9 +16,6 @@ def emit_batch_put(body: Body, one: Instruction) -> str:
     place, *values = one.inputs
     for value in values:
         body.settle(value)
-    if batch.is_power:
-        _put_power(body, batch, *map(body.operand, one.inputs))
-        return ""
     for row, value in enumerate(values):
         at = _in_buffer(body, batch, row, body.operand(place))
         body.lines.append(f"store {TYPES[batch.type]} {body.operand(value)}, ptr {at}")
@@ -38,22 +35,37 @@ def emit_batch_run(body: Body, one: Instruction) -> str:
     return ""
 
 
-def _put_power(body: Body, batch: Batch, place: str, base: str) -> None:
-    """Append a power, and whether it has to be called: a byte for each, so that LLVM makes vectors of all."""
-    power, is_sure = nearest_power(body, batch.name, base)
-    for row, text in enumerate((base, power)):
-        body.lines.append(f"store double {text}, ptr {_in_buffer(body, batch, row, place)}")
-    seldom = body.add(f"zext i1 {body.add(f'xor i1 {is_sure}, true')} to i8")
-    at = body.add(f"getelementptr inbounds i8, ptr {_in_buffer(body, batch, 2, '0')}, i64 {place}")
-    body.lines.append(f"store i8 {seldom}, ptr {at}")
-
-
 def _run_powers(body: Body, batch: Batch, count: str) -> None:
-    """Append calls of `pow` for those that are not known; what is not finite is a doubt."""
+    """Append all powers of a batch, and calls of `pow` for those that are not known; what is not finite is a doubt.
+
+    Some lanes at once, as vectors: the operands were perhaps computed one by one. Those behind the last one are 1.
+    """
+    lanes = Doubled(body, LANES)
+    body.lines.append(
+        f"store {lanes.type} {lanes.number(1.0)}, ptr {_in_buffer(body, batch, 0, count)}, align {WORD}"
+    )
+    step, following = body.label(), body.label()
+    body.unknown.add(batch.unknown)
+    body.lines += [f"br label %{step}.begin", f"{step}.begin:", f"br label %{step}", f"{step}:"]
+    at = body.add_new(f"phi i64 [ 0, %{step}.begin ], [ %{step}.next, %{step} ]")
+    base = body.add_new(f"load {lanes.type}, ptr {_in_buffer(body, batch, 0, at)}, align {WORD}")
+    power, is_sure = nearest_power(lanes, batch.name, base)
+    body.lines.append(
+        f"store {lanes.type} {power}, ptr {_in_buffer(body, batch, 1, at)}, align {WORD}"
+    )
+    bits = body.add(f"xor i8 {body.add(f'bitcast <{LANES} x i1> {is_sure} to i8')}, -1")
+    group = body.add(f"lshr i64 {at}, 3")
+    place = body.add(f"getelementptr inbounds i8, ptr {batch.unknown}, i64 {group}")
+    body.lines += [
+        f"store i8 {bits}, ptr {place}",
+        f"%{step}.next = add nuw nsw i64 {at}, {LANES}",
+    ]
+    more = body.add(f"icmp slt i64 %{step}.next, {count}")
+    body.lines += [f"br i1 {more}, label %{step}, label %{following}", f"{following}:"]
     exponent, power = literal(KNOWN_POWERS[batch.name], F64), body.symbol(checked("math.pow"))
     helper = body.symbol(checked("helper.powers"))
-    given = f"ptr {power}, ptr {_in_buffer(body, batch, 0, '0')}, double {exponent}"
-    odd = body.add_new(f"call i32 {helper}({given}, i64 {count}) #1")
+    rows = f"ptr {_in_buffer(body, batch, 0, '0')}, ptr {batch.unknown}"
+    odd = body.add_new(f"call i32 {helper}(ptr {power}, {rows}, double {exponent}, i64 {count}) #1")
     body.doubt_if(body.add_new(f"icmp ne i32 {odd}, 0"))
 
 

@@ -121,6 +121,9 @@ class Body:
         self.table = 0  # words of the table that array statements are described in
         self.shared = 0  # words that a loop is described in which threads may share
         self.batches = 0  # words of the buffers of calls that come in batches
+        self.groups: dict[int, str] = {}  # what calls for several numbers have given
+        self.has_groups = False  # whether there is room for these
+        self.unknown: set[str] = set()  # bits, one for each turn of a batch
         self.doubt = (
             "doubt"  # where the block goes in doubt: to that of its turn, or of none in particular
         )
@@ -129,7 +132,9 @@ class Body:
         self.is_late = False  # and doubts of it are to come late
         self.consumed: set[Value] = set()  # results in the block that need not be watched
         self._hidden: dict[str, str] = {}  # constants, by their lines
+        self.stored: set[Value] = set()  # results in the block that are watched two at once
         self._odd: list[str] = []  # conditions of a doubt behind the block
+        self._stored: dict[str, list[str]] = {}  # of the block's results, what is stored, by types
         self.odd_types = sorted(set(_late_types(nest))) if is_fast else []
 
     # Text
@@ -321,12 +326,14 @@ class Body:
         key = f"{type_} {literal(number, type_)}"
         return self._hidden.setdefault(key, f"%hidden{len(self._hidden)}")
 
+    def opaque(self, number: int, type_: str) -> str:
+        """A constant integer that LLVM does not see through."""
+        return self._hidden.setdefault(f"{type_} {number}", f"%hidden{len(self._hidden)}")
+
     def hidden_lines(self) -> list[str]:
         """What gives constants their names, for the entry."""
         return [
-            line
-            for key, name in self._hidden.items()
-            for line in hidden(name, TYPES[key.split()[0]], _bits(*key.split()))
+            line for key, name in self._hidden.items() for line in _hidden_lines(name, *key.split())
         ]
 
     def label(self) -> str:
@@ -492,7 +499,7 @@ class Body:
             self._note_bound(one, text)
         if self.is_plain and is_plain(one):
             if result not in self.consumed:
-                self.note_odd(self._is_odd(text, result.type))
+                self._watch(result, text)
             known.numbers.add(text)  # else the loop is in doubt
         elif _is_never_nan(one):
             known.numbers.add(text)
@@ -505,6 +512,23 @@ class Body:
         low = bound(one, [known.bounds.get(each) for each in inputs], last)
         if low is not None:
             known.bounds[text] = max(low, known.bounds.get(text, low))
+
+    def _watch(self, result: Value, text: str) -> None:
+        if result in self.stored and self.is_loose and not self.is_late:
+            self._stored.setdefault(result.type, []).append(text)
+        else:
+            self.note_odd(self._is_odd(text, result.type))
+
+    def end_stored(self) -> None:
+        """Append a doubt where something is NaN that the block has stored.
+
+        A comparison of two tells it of both, and the doubt undoes what is stored.
+        """
+        for type_, texts in self._stored.items():
+            for one, other in zip(texts[::2], [*texts[1::2], texts[-1]], strict=False):
+                self.note_odd(self.compare("uno", one, other, type_))
+        self._stored = {}
+        self.end_block()
 
     def _is_odd(self, text: str, type_: str) -> str:
         return self.compare("ugt", text, self.real(math.inf, type_), type_)
@@ -644,6 +668,12 @@ class Body:
             part = self.add(f"mul nsw i64 {place}, {self.stride(number, axis)}")
             address = self.add(f"getelementptr inbounds i8, ptr {address}, i64 {part}")
         return address
+
+
+def _hidden_lines(name: str, type_: str, text: str) -> list[str]:
+    if type_ in REALS:
+        return hidden(name, TYPES[type_], _bits(type_, text))
+    return [f'{name} = call {TYPES[type_]} asm "", "=r,0"({TYPES[type_]} {text}) #1']
 
 
 def _bits(type_: str, text: str) -> int:

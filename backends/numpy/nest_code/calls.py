@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ufuse.backends.numpy.llvm.symbols import checked
 from ufuse.backends.numpy.nest_code.body import TYPES, Body, literal
 from ufuse.backends.numpy.nest_passes.buffers import LOOPS, MOST_INPUTS
+from ufuse.backends.numpy.nest_passes.keeping import keeps_flags
 from ufuse.graph.nest import F64, Instruction
 
 
@@ -17,7 +18,8 @@ def emit_numpy(body: Body, one: Instruction) -> str:
     operands = [body.operand(value) for value in one.inputs]
     operands += ["0.0"] * (MOST_INPUTS - len(operands))
     given = ", ".join(f"{TYPES[type_]} {operand}" for operand in operands)
-    helper = "helper.scalar.d" if type_ == F64 else "helper.scalar.f"
+    which = "bare" if keeps_flags(name, type_) else "scalar"
+    helper = f"helper.{which}.{'d' if type_ == F64 else 'f'}"
     return body.call(helper, TYPES[type_], f"ptr {loop_of(body, name, type_)}, {given}")
 
 

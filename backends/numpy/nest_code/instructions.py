@@ -32,6 +32,7 @@ from ufuse.backends.numpy.nest_code.folds import (
     emit_sort,
 )
 from ufuse.backends.numpy.nest_code.frames import emit_drop, emit_peek, emit_push, emit_room
+from ufuse.backends.numpy.nest_code.group_calls import emit_group_get, emit_group_run
 from ufuse.backends.numpy.nest_code.guards import (
     emit_batch_turns,
     emit_fits,
@@ -512,8 +513,16 @@ def _left(body: Body, one: Instruction) -> str:
     return ""
 
 
+def _opaque(body: Body, one: Instruction) -> str:
+    """A constant that LLVM does not know (`nest_passes/extremes.py`)."""
+    (number,) = one.attributes
+    assert one.result is not None
+    return body.opaque(int(number), one.result.type)
+
+
 # fmt: off
 RULES: dict[str, Rule] = {
+    "opaque":  _opaque,
     "get":     _get,
     "set":     _set,
     "select":  _select,
@@ -530,6 +539,8 @@ RULES: dict[str, Rule] = {
     "holds":   emit_holds,
     "spent":   emit_spent,
     "left":    _left,
+    "group_run": emit_group_run,
+    "group_get": emit_group_get,
     "batch_turns": emit_batch_turns,
     "batch_put": emit_batch_put,
     "batch_run": emit_batch_run,

@@ -36,12 +36,16 @@ from ufuse.backends.numpy.nest_passes.alike import not_alike
 from ufuse.backends.numpy.nest_passes.axes import by_rows
 from ufuse.backends.numpy.nest_passes.batches import is_fill
 from ufuse.backends.numpy.nest_passes.bounds import bounds_at_blocks
+from ufuse.backends.numpy.nest_passes.buffers import BATCH, VECTOR
+from ufuse.backends.numpy.nest_passes.extremes import with_short_chains
 from ufuse.backends.numpy.nest_passes.flow import Flow
+from ufuse.backends.numpy.nest_passes.groups import with_groups
+from ufuse.backends.numpy.nest_passes.keeping import not_keeping, wide
 from ufuse.backends.numpy.nest_passes.key import description
 from ufuse.backends.numpy.nest_passes.latches import Latches, latches_of
 from ufuse.backends.numpy.nest_passes.nearest import not_nearest
 from ufuse.backends.numpy.nest_passes.operands import without_repetition
-from ufuse.backends.numpy.nest_passes.plain import consumed
+from ufuse.backends.numpy.nest_passes.plain import consumed, stored
 from ufuse.backends.numpy.nest_passes.shared_loops import with_shared_loops
 from ufuse.backends.numpy.nest_passes.versions import asking_headers, is_copy, is_late, versioned
 from ufuse.backends.numpy.nest_passes.windows import without_side_ways
@@ -126,6 +130,7 @@ def improved_nest(
     for given in (nest,) if rows is nest else (rows, nest):  # a long nest has no rows
         made = versioned(given, is_alone=is_alone, wraps=wraps and is_alone, step=step)
         if sum(len(block.instructions) for block in made.blocks) <= MOST_IMPROVED:
+            made = with_groups(with_short_chains(made))
             text = nest_text(made, "NAME", is_fast=True, is_alone=is_alone)
             return best_code(text, key, needs), None
     return None
@@ -156,7 +161,9 @@ def _kept(tier: str, nest: Nest) -> tuple[str | None, tuple[int, object] | None]
     what = None if cache_in_use() is None else description(nest)
     if what is not None:
         alone = not_alike(nest) if tier.startswith("better") else []
-        tier = ", ".join((tier, *not_nearest(nest), *alone))
+        tier = ", ".join((tier, *not_nearest(nest), *not_keeping(nest), *alone))
+        if tier.startswith("better"):
+            tier = ", ".join((tier, *wide(nest)))
     key = None if what is None else key_of(tier, what)
     functions = kept_functions(key)
     return key, None if functions is None else (functions[""], None)
@@ -269,6 +276,10 @@ class _Function:
         for name, words in spaces:
             if words:
                 self.lines.insert(1, f"%{name} = alloca [{words} x i64], align 64")
+        if body.has_groups:
+            self.lines.insert(1, f"%group = alloca [{2 * VECTOR} x i8], align {VECTOR}")
+        for name in sorted(body.unknown):
+            self.lines.insert(1, f"{name} = alloca [{BATCH // 8} x i8], align 64")
 
     def _write_late(self) -> None:
         """Write the doubt of no turn in particular, and what is needed of better code in the entry."""
@@ -335,7 +346,7 @@ class _Function:
         self.body.begin_block(self._known_before(block), self._bounds[block.label])
         self.body.is_copy = is_copy(block)
         self.body.is_late = self._is_fast and is_late(block)
-        self.body.consumed = consumed(block)
+        self.body.consumed, self.body.stored = consumed(block), stored(block)
         self.body.doubt = "late" if is_fill(block.label) else "doubt"
         if block.label in self._asking and not self.body.is_copy:
             self.body.lose_patience("1")
@@ -343,7 +354,7 @@ class _Function:
             if one.op == "store":
                 self.body.end_block()
             self._write_instruction(one)
-        self.body.end_block()
+        self.body.end_stored()
         self._known[block.label] = self.body.known
         end = block.end
         led = self._latches.led

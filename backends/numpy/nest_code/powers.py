@@ -3,8 +3,10 @@
 The C library of GNU promises an error of 0.509 units in the last place, and 3e-5 more for each unit of the result's
 logarithm (`e_pow.c`; without fused products 0.511 and 5e-5): of 0.5155 units for results between 2**-128 and 2**128. So
 it gives the double that is nearest to the power, unless that lies nearly in the middle of two: then `pow` is called.
-A promise is no proof: each process first compares its `pow` with the nearest doubles, of numbers whose powers are next
-to where it is called.
+What it errs by before it rounds is a part of the power, as it computes a factor of a power of two; units are half as
+much of a number just below a power of two as of one above, which is where it comes to as many as promised. Of numbers
+in general one in 45 is so near. A promise is no proof: each process first compares its `pow` with the nearest doubles,
+of numbers whose powers are next to where it is called.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from ufuse.graph.nest import F64, KNOWN_POWERS, Instruction
 
 # Of a double's bits: one in its exponent, and the exponent of 1.
 ONE, BIAS = 1 << 52, 1023 << 52
-# Times this, less than half of the distance to the next double: less than 31/64 of it.
-MARGIN = 1.0323
+ERROR = (
+    2.0**-59
+)  # more than what `pow` errs by before it rounds, of a power: 1/64 of a unit just below a power of two
 
 
 class Twice(NamedTuple):
@@ -31,22 +34,64 @@ class Twice(NamedTuple):
 
 
 class Doubled:
-    """Arithmetic on doubles that keeps what is rounded off."""
+    """Arithmetic on doubles, or on so many `lanes` of them at once, that keeps what is rounded off."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: Body, lanes: int = 0) -> None:
         self.body = body
+        self._lanes = lanes
+        self._suffix = f"v{lanes}f64" if lanes else "f64"
+        self.type, self.bits_type = self._of("double"), self._of("i64")
+
+    def _of(self, type_: str) -> str:
+        return f"<{self._lanes} x {type_}>" if self._lanes else type_
+
+    def number(self, value: float) -> str:
+        """A constant double."""
+        return self._constant("double", literal(value, F64))
+
+    def word(self, value: int) -> str:
+        """A constant integer."""
+        return self._constant("i64", str(value))
+
+    def _constant(self, type_: str, text: str) -> str:
+        return f"<{', '.join([f'{type_} {text}'] * self._lanes)}>" if self._lanes else text
 
     def op(self, name: str, *operands: str) -> str:
-        """Append an operation that rounds."""
-        return self.body.strict(f"{name}.f64", "double", [("double", one) for one in operands])
+        """Append an operation that rounds; those of many lanes are plain."""
+        given = [(self.type, one) for one in operands]
+        if not self._lanes:
+            return self.body.strict(f"{name}.f64", "double", given)
+        if name == "sqrt":
+            return self.body.intrinsic(f"llvm.sqrt.{self._suffix}", self.type, given)
+        return self.body.add(f"{name} {self.type} {', '.join(operands)}")
 
     def fma(self, *operands: str) -> str:
         """Append a fused product and sum."""
-        return self.body.intrinsic("llvm.fma.f64", "double", [("double", one) for one in operands])
+        given = [(self.type, one) for one in operands]
+        return self.body.intrinsic(f"llvm.fma.{self._suffix}", self.type, given)
 
     def negative(self, one: str) -> str:
         """Append the same with another sign."""
-        return self.body.add(f"fneg double {one}")
+        return self.body.add(f"fneg {self.type} {one}")
+
+    def bits(self, one: str) -> str:
+        """Append the bits as integers."""
+        return self.body.add(f"bitcast {self.type} {one} to {self.bits_type}")
+
+    def are_equal(self, one: str, other: str) -> str:
+        """Append a comparison of numbers, of which none is NaN where it matters."""
+        if self._lanes:
+            return self.body.add(f"fcmp ueq {self.type} {one}, {other}")
+        return self.body.compare("ueq", one, other)
+
+    def both(self, one: str, other: str) -> str:
+        """Append whether two conditions hold."""
+        return self.body.add(f"and {self._of('i1')} {one}, {other}")
+
+    def usual(self, condition: str, one: str) -> str:
+        """Append a number where a condition holds, else 1."""
+        choice = f"{self._of('i1')} {condition}, {self.type} {one}, {self.type} {self.number(1.0)}"
+        return self.body.add(f"select {choice}")
 
     def product(self, one: str, other: str) -> Twice:
         """Append a product of two doubles."""
@@ -71,9 +116,9 @@ class Doubled:
 
     def inverse(self, one: Twice) -> Twice:
         """Append what the product with is 1."""
-        inverse = self.op("fdiv", literal(1.0, F64), one.number)
+        inverse = self.op("fdiv", self.number(1.0), one.number)
         negative = self.negative(inverse)
-        lack = self.fma(negative, one.rest, self.fma(negative, one.number, literal(1.0, F64)))
+        lack = self.fma(negative, one.rest, self.fma(negative, one.number, self.number(1.0)))
         return Twice(inverse, self.op("fmul", lack, inverse))
 
     def nearest(self, one: Twice) -> Twice:
@@ -92,38 +137,42 @@ def emit_power(body: Body, one: Instruction) -> str:
 
     if not is_nearest(name):
         return called()
-    power, is_sure = nearest_power(body, name, base)
+    power, is_sure = nearest_power(Doubled(body), name, base)
     return body.otherwise(is_sure, power, "double", called)
 
 
-def nearest_power(body: Body, name: str, base: str) -> tuple[str, str]:
+def nearest_power(doubled: Doubled, name: str, base: str) -> tuple[str, str]:
     """Append the double that is nearest to a power, and whether `pow` gives it for sure."""
-    exponent, doubled = KNOWN_POWERS[name], Doubled(body)
+    exponent = KNOWN_POWERS[name]
     if name == "square":  # whose flags are those of `pow`
         power, rest = POWERS[name](doubled, base)
-        is_usual = _is_between(body, body.add(f"bitcast double {power} to i64"), MOST)
+        is_usual = _is_between(doubled, doubled.bits(power), MOST)
     else:
-        word = body.add(f"bitcast double {base} to i64")
+        word = doubled.bits(base)
         if exponent.is_integer():
-            word = body.add(f"and i64 {word}, {(1 << 63) - 1}")
-        is_usual = _is_between(body, word, int(MOST / abs(exponent)))
-        base = body.add(f"select i1 {is_usual}, double {base}, double {literal(1.0, F64)}")
-        power, rest = POWERS[name](doubled, base)
+            sign = doubled.word((1 << 63) - 1)
+            word = doubled.body.add(f"and {doubled.bits_type} {word}, {sign}")
+        is_usual = _is_between(doubled, word, int(MOST / abs(exponent)))
+        power, rest = POWERS[name](doubled, doubled.usual(is_usual, base))
     if name not in ROUNDED:
         power, rest = doubled.nearest(Twice(power, rest))
-    return power, body.add(f"and i1 {is_usual}, {_is_far(doubled, Twice(power, rest))}")
+    return power, doubled.both(is_usual, _is_far(doubled, Twice(power, rest)))
 
 
-def _is_between(body: Body, word: str, most: int) -> str:
+def _is_between(doubled: Doubled, word: str, most: int) -> str:
     """Whether bits of a positive double are of one whose logarithm has either sign and is less than `most`."""
-    reach = most * ONE
-    return body.add(f"icmp ult i64 {body.add(f'sub i64 {word}, {BIAS - reach}')}, {2 * reach}")
+    reach, type_ = most * ONE, doubled.bits_type
+    above = doubled.body.add(f"sub {type_} {word}, {doubled.word(BIAS - reach)}")
+    return doubled.body.add(f"icmp ult {type_} {above}, {doubled.word(2 * reach)}")
 
 
 def _is_far(doubled: Doubled, one: Twice) -> str:
-    """Whether a usual number was rounded by less than half a unit for sure: a little more does not change it."""
-    more = doubled.fma(one.rest, literal(MARGIN, F64), one.number)
-    return doubled.body.compare("ueq", more, one.number)
+    """Whether a usual number is nearest for sure: a little more and a little less are rounded to the same."""
+    more, less = (
+        doubled.op("fadd", one.number, doubled.fma(one.number, doubled.number(error), one.rest))
+        for error in (ERROR, -ERROR)
+    )
+    return doubled.are_equal(more, less)
 
 
 def _cubed(doubled: Doubled, x: str) -> Twice:
@@ -141,7 +190,7 @@ POWERS: dict[str, Callable[[Doubled, str], Twice]] = {
     "fourth": lambda doubled, x: doubled.square(doubled.product(x, x)),
     "root": Doubled.root,
     "root_cubed": _root_cubed,
-    "inverse": lambda doubled, x: doubled.inverse(Twice(x, literal(0.0, F64))),
+    "inverse": lambda doubled, x: doubled.inverse(Twice(x, doubled.number(0.0))),
     "inverse_square": lambda doubled, x: doubled.inverse(doubled.product(x, x)),
     "inverse_cube": lambda doubled, x: doubled.inverse(_cubed(doubled, x)),
     "inverse_root": lambda doubled, x: doubled.inverse(doubled.root(x)),

@@ -32,6 +32,7 @@ from ufuse.graph.nest import (
     End,
     Instruction,
     Nest,
+    RangeSlot,
     Value,
     Variable,
 )
@@ -43,6 +44,7 @@ LATE = ".sure"  # of blocks in which doubts come late (`nest_passes/versions.py`
 MANY = ".=many"  # in the labels of blocks that take powers, where others compute them
 FILL = ".=fill"  # in those of blocks that compute operands
 NEXT, BACK = ".=next", ".=back"  # where turns begin, and end
+LAST = ".=last"  # where none is left
 
 
 def is_fill(label: str) -> bool:
@@ -64,19 +66,31 @@ def batched(
         return list(made), []
     slices = Slices(nest, integers, copies, own.__getitem__)
     levels = _levels(slices, [*_calls(slices, integers, own)])
-    if not levels or _are_slight(slices, levels):
+    if not levels or _are_slight(nest, integers, slices, levels):
         return list(made), []
     return _Batches(nest, slices, levels, turns).blocks(made)
 
 
-def _are_slight(slices: Slices, levels: list[dict[Key, Slice]]) -> bool:
-    """Whether nothing is gained: one square alone is computed in little more time than it takes to store it."""
+def _are_slight(
+    nest: Nest, integers: Integers, slices: Slices, levels: list[dict[Key, Slice]]
+) -> bool:
+    """Whether nothing is gained: a long loop with powers alone would be there twice.
+
+    So it is where a loop in others has one square alone, as it is likely to be one over a few coordinates.
+    """
     names = [slices.instruction(call).attributes[0] for level in levels for call in level]
     instructions = [one for block in slices.blocks.values() for one in block.instructions]
-    count = len(instructions)
-    is_long = count > MOST_COPIED and all(name in KNOWN_POWERS for name in names)
-    is_alone = sum(one.op == "call" for one in instructions) == 1
-    return (names == ["square"] and is_alone) or is_long
+    is_long = len(instructions) > MOST_COPIED and all(name in KNOWN_POWERS for name in names)
+    is_alone = names == ["square"] and sum(one.op == "call" for one in instructions) == 1
+    return is_long or (is_alone and _has_loops_around(nest, integers))
+
+
+def _has_loops_around(nest: Nest, integers: Integers) -> bool:
+    """Whether a loop stands in others."""
+    header = integers.blocks[0].label
+    around = sum(header in labels for labels in integers.flow.whole_loops().values())
+    is_call = any(isinstance(one, RangeSlot) and one.kind == "once" for one in nest.slots)
+    return around - is_call > 1
 
 
 def _calls(slices: Slices, integers: Integers, own: dict[str, str]) -> Iterator[Key]:
@@ -182,6 +196,7 @@ class _Batches:
         # Few powers are computed as soon without a batch: then the copy is there as it was, too.
         self._are_powers = all(batch.is_power for batch in self._batches.values())
         self._always = {call: not slices.deciding(call[0]) for call in self._batches}
+        self._is_sure = self._passes_for_sure()
 
     def blocks(self, made: Sequence[Block]) -> tuple[list[Block], list[Variable]]:
         """Those of the copy, with the ones that fill the buffers."""
@@ -192,8 +207,25 @@ class _Batches:
             for block in made[1:]
             if self._are_powers or block.label not in self._slices.blocks
         ]
-        found = [self._test(made[0]), *self._heads(), *fills, *own, self._back(), *others]
+        ends = () if self._are_powers or not self._is_sure else (self._last(),)
+        found = [self._test(made[0]), *self._heads(), *fills, *own, self._back(), *ends, *others]
         return found, [Variable(name, type_) for name, type_ in self._variables.items()]
+
+    def _passes_for_sure(self) -> bool:
+        """Whether turns begin with the test for the end, which those of a batch pass: it is about their count alone.
+
+        Then the turns of a batch are a loop inside, of which LLVM may make vectors.
+        """
+        header = self._slices.blocks[self._name]
+        makers = {one.result: one for one in header.instructions}
+        condition = header.end.condition
+        return (
+            self._turns.label == self._slices.own(self._name)
+            and not self._turns.is_behind
+            and condition is not None
+            and condition in makers
+            and makers[condition].op != "and"
+        )
 
     # Names
 
@@ -242,23 +274,17 @@ class _Batches:
         writer = _Writer(_behind(test))
         for name in (self._done, self._many):
             writer.set(name, writer.number(0))
-        targets = tuple(
-            self._label(NEXT) if target == self._name else target for target in test.end.targets
-        )
+        first = self._label(FILL if self._is_sure else NEXT)
+        targets = tuple(first if target == self._name else target for target in test.end.targets)
         return Block(
             test.label, (*test.instructions, *writer.made), replace(test.end, targets=targets)
         )
 
     def _heads(self) -> Iterator[Block]:
-        """Where each turn begins: with the next element of the batch, or with the next batch."""
-        writer = _Writer()
-        more = writer.add("ilt", I1, writer.get(self._done), writer.get(self._many))
-        fill = self._label(FILL)
-        yield Block(
-            self._label(NEXT),
-            tuple(writer.made),
-            End("branch", (self._taking(self._name), fill), more),
-        )
+        """Where a turn begins with the next element of the batch, or with the next batch."""
+        if not self._is_sure:
+            writer = _Writer()
+            yield Block(self._label(NEXT), *self._next(writer))
         writer = _Writer()
         many = writer.add("batch_turns", I64, attributes=(self._turns.count, *self._turns.ends))
         writer.set(self._many, many)
@@ -268,8 +294,20 @@ class _Batches:
             if not always:
                 writer.set(self._place(call, "taken"), writer.number(0))
         some = writer.add("ige", I1, many, writer.number(FEWEST if self._are_powers else 1))
-        first = self._head(0)
-        yield Block(fill, tuple(writer.made), End("branch", (first, self._name), some))
+        last = self._label(LAST) if self._is_sure and not self._are_powers else self._name
+        end = End("branch", (self._head(0), last), some)
+        yield Block(self._label(FILL), tuple(writer.made), end)
+
+    def _next(self, writer: _Writer) -> tuple[tuple[Instruction, ...], End]:
+        """What leads to the next turn of a batch, or to the next batch."""
+        more = writer.add("ilt", I1, writer.get(self._done), writer.get(self._many))
+        end = End("branch", (self._taking(self._name), self._label(FILL)), more)
+        return tuple(writer.made), end
+
+    def _last(self) -> Block:
+        """Where no turn is left: the test for the end, which fails."""
+        header = self._slices.blocks[self._name]
+        return Block(self._label(LAST), header.instructions, End("jump", header.end.targets[1:]))
 
     def _begin(self, writer: _Writer, level: int) -> None:
         """Begin to compute operands: as the first turn of the batch begins."""
@@ -393,10 +431,14 @@ class _Batches:
         led = {each: self._taking(each) for each in self._slices.blocks}
         led[self._name] = self._label(BACK)
         targets = tuple(led.get(target, target) for target in block.end.targets)
-        label = self._taking(block.label)
-        return Block(label, tuple(writer.made), replace(block.end, targets=targets))
+        end = replace(block.end, targets=targets)
+        if block.label == self._name and self._is_sure:
+            end = End("jump", targets[:1])
+        return Block(self._taking(block.label), tuple(writer.made), end)
 
     def _back(self) -> Block:
         writer = _Writer()
         writer.step(self._done)
+        if self._is_sure:
+            return Block(self._label(BACK), *self._next(writer))
         return Block(self._label(BACK), tuple(writer.made), End("jump", (self._label(NEXT),)))

@@ -13,10 +13,11 @@ from ufuse.backends.numpy.llvm.symbols import library_function
 from ufuse.graph.nest import KNOWN_POWERS, Nest
 
 MOST = 128  # logarithm of a result, of either sign
-# What a process compares: of so many numbers those whose powers are so far from the nearest double, in units, that it
-# is just taken. Not up to 31/64, as numbers with more digits are not exact either. That takes a millisecond.
+# What a process compares: of so many numbers those whose powers lie so far from the middle of two doubles, in parts of
+# 2**-53 of themselves, that the nearest is just taken. That is so from 1/64 on; a little more, as numbers with more
+# digits are not exact either. It takes a millisecond.
 TRIED = 1 << 13
-LEAST_FAR, MOST_FAR = 0.469, 0.4836
+LEAST_APART, MOST_APART = 0.0164, 0.031
 
 
 def not_nearest(nest: Nest) -> list[str]:
@@ -49,7 +50,7 @@ def is_nearest(name: str) -> bool:
 
 
 def next_to_margin(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers whose powers are nearly as far from the nearest double as they may be, and those doubles.
+    """Numbers whose powers are nearly as near to the middle of two doubles as they may be, and the nearest doubles.
 
     They are found with numbers of more digits; where C has none, there are none to be found.
     """
@@ -59,8 +60,8 @@ def next_to_margin(name: str) -> tuple[np.ndarray, np.ndarray]:
     given = np.ldexp(1 + steps, (turns * 7919 % (2 * reach) - reach) // (1 + (turns & 15)))
     exact = EXACT[name](given.astype(np.longdouble))
     nearest = exact.astype(np.float64)
-    far = np.abs((exact - nearest) / np.spacing(nearest))
-    is_near = (far > LEAST_FAR) & (far < MOST_FAR)
+    apart = (np.spacing(nearest) / 2 - np.abs(exact - nearest)) / nearest * 2.0**53
+    is_near = (apart > LEAST_APART) & (apart < MOST_APART)
     return given[is_near], nearest[is_near]
 
 

@@ -28,6 +28,7 @@ ROUNDING = {
     "to_f32",
 }  # of reals: they may raise flags
 SIGNS = {"neg", "abs"}
+ARITHMETIC = {"add", "sub", "mul", "div"}
 
 
 def is_plain(one: Instruction) -> bool:
@@ -55,6 +56,22 @@ def consumed(block: Block) -> set[Value]:
         ):
             found.update(one.inputs)
     return found
+
+
+def stored(block: Block) -> set[Value]:
+    """The results that are stored in the block, and may be NaN for all that LLVM knows.
+
+    They are computed however they are asked whether they are NaN, as LLVM would have to know that they are not.
+    """
+    unknown: set[Value] = set()
+    found: set[Value] = set()
+    for one in block.instructions:
+        if one.op == "store":
+            found.add(one.inputs[-1])
+        elif one.result is not None and one.result.type in REALS:
+            if one.op == "load" or (one.op in ARITHMETIC and unknown & {*one.inputs}):
+                unknown.add(one.result)
+    return found & unknown
 
 
 def carried(blocks: Sequence[Block]) -> set[str]:

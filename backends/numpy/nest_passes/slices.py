@@ -47,7 +47,7 @@ class Slices:
     ) -> None:
         self._nest = nest
         self._integers = integers
-        self._own = own
+        self.own = own
         self.blocks = {block.label: block for block in blocks}
         self.header = blocks[0].label
         self._makers = {
@@ -166,7 +166,7 @@ class Slices:
 
     def _is_sure(self, key: Key) -> bool:
         """Whether whoever wrote the loop knew that an index is inside."""
-        label, own = key[0], self._own(key[0])
+        label, own = key[0], self.own(key[0])
         result = self.instruction((label, key[1])).result
         return any(
             one.result == result and one.is_sure for one in self._integers.flow.instructions(own)
@@ -177,12 +177,12 @@ class Slices:
         needed = []
         flow, turns = self._integers.flow, self._integers.turns
         for label, block in self.blocks.items():
-            if not flow.is_dominated(self._own(key[0]), self._own(label)):
+            if not flow.is_dominated(self.own(key[0]), self.own(label)):
                 continue
             before = block.instructions[: key[1]] if label == key[0] else block.instructions
             needed += [(label, at) for at, one in enumerate(before) if one.op == "doubt_if"]
             leaves = len(self.inside(label)) < len(block.end.targets)
-            is_counted = turns is not None and turns.label == self._own(label)
+            is_counted = turns is not None and turns.label == self.own(label)
             if leaves and not is_counted and label != key[0] and label not in found.branches:
                 found.branches.add(label)
                 needed += self._condition(label)
@@ -197,7 +197,7 @@ class Slices:
         return any(self._is_apart(load, store, *both) for both in zip(*indices, strict=True))
 
     def _values(self, key: Key) -> list[tuple[str, Value]]:
-        return [(self._own(key[0]), value) for value in self.instruction(key).inputs]
+        return [(self.own(key[0]), value) for value in self.instruction(key).inputs]
 
     def _is_apart(
         self, load: Key, store: Key, loaded: tuple[str, Value], stored: tuple[str, Value]

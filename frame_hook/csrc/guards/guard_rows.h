@@ -2,14 +2,11 @@
 #ifndef UFUSE_GUARD_ROWS_H
 #define UFUSE_GUARD_ROWS_H
 
-#include "guards/guards.h"
+#include "guards/integers.h"
+#include "guards/kinds.h"
 #include "guards/references.h"
 #include "python/dict_watchers.h"
 #include "python/storage.h"
-
-#define X(name, operands) GUARD_##name,
-typedef enum { GUARD_KINDS(X) N_GUARD_KINDS } GuardKind;
-#undef X
 
 /* One compiled row: its operands by type, each type in the order of the row. */
 typedef struct {

@@ -2,17 +2,11 @@
 #ifndef UFUSE_ARRAYS_H
 #define UFUSE_ARRAYS_H
 
-#define NPY_NO_DEPRECATED_API NPY_1_24_API_VERSION
-#define PY_ARRAY_UNIQUE_SYMBOL ufuse_hook_ARRAY_API
-#ifndef UFUSE_IMPORTS_NUMPY
-#    define NO_IMPORT_ARRAY
-#endif
-#include <Python.h>
-#include <numpy/arrayobject.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "python/array_view.h"
+#include "python/numpy_api.h"
 
 int import_numpy(void);
 

@@ -1,5 +1,3 @@
-#include "python/arrays.h"
-
 #include "python/device_arrays.h"
 
 DeviceLayout device_layout;

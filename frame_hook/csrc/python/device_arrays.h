@@ -2,6 +2,8 @@
 #ifndef UFUSE_DEVICE_ARRAYS_H
 #define UFUSE_DEVICE_ARRAYS_H
 
+#include "python/numpy_api.h"
+
 #include "device_layout.h"
 #include "python/array_view.h"
 

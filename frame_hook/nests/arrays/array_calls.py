@@ -77,6 +77,7 @@ def _is_of_complex_number(function: Any, arguments: Sequence[Item]) -> TypeGuard
     """Whether a call computes an elementwise function of a complex number as its loop does it in an array."""
     return (
         isinstance(function, np.ufunc)
+        and ops.is_numpys(function)
         and len(arguments) == function.nin == 1
         and function.__name__ in ops.OPERANDS_ANYHOW_COMPLEX
         and complexes.is_complex(arguments[0])
@@ -277,22 +278,21 @@ def _where(reader: Reader, condition: Item, then: Item | None = None, *other: It
 
 
 def _shape_of(reader: Reader, item: Item) -> Item:
-    return Items(_shape(reader, _array(item)))
+    return attribute(reader, _array(item), "shape")
 
 
 def _size_of(reader: Reader, item: Item, axis: Item | None = None) -> Item:
     if axis is None:
-        size: Item = attribute(reader, _array(item), "size")
-        return size
+        return attribute(reader, _array(item), "size")
     shape = _shape(reader, _array(item))
     if not isinstance(axis, Known) or axis.value not in range(len(shape)):
         raise NotNativeError("the size of an axis that is not known")
-    place: int = axis.value
-    return shape[place]
+    found: Item = shape[axis.value]
+    return found
 
 
 def _axes_of(reader: Reader, item: Item) -> Item:
-    return Known(len(_shape(reader, _array(item))))
+    return attribute(reader, _array(item), "ndim")
 
 
 def _array(item: Item) -> Array | Part | Lazy:

@@ -104,7 +104,8 @@ def _fast_power(kind: np.dtype, right: Item) -> np.ufunc | None:
 
 def apply(reader: Reader, ufunc: np.ufunc, *items: Item) -> Lazy:
     """The result of a ufunc of arrays and numbers."""
-    if ufunc.nout != 1 or ufunc.signature is not None or ufunc.nin != len(items):
+    is_plain = ufunc.nout == 1 and ufunc.signature is None and ops.is_numpys(ufunc)
+    if not is_plain or ufunc.nin != len(items):
         raise NotNativeError(f"{ufunc.__name__} is not compiled yet")
     given = [_read(reader, item) for item in items]
     try:

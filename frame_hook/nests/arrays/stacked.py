@@ -1,7 +1,7 @@
 """Attributes of listed objects that are arrays: those of all items are one array, with an axis more in front.
 
 What an item has there is a part of that array, so all that is done with parts is done with it. Only its memory is
-known: it is not given to the frame as an object. See `csrc/nest/stacked.c` for what else may share that memory.
+known: it is not given to the frame as an object. `csrc/nest/containers/stacked.c` says what else may share that memory.
 """
 
 from __future__ import annotations

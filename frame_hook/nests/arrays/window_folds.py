@@ -77,7 +77,10 @@ def _adds_so() -> bool:
     given = (
         np.sin(np.arange(2184.0).reshape(12, 13, 14)) * 1e3
     )  # `np.random` takes long to be imported
-    lengths, sizes = (1, 2, 3, 7, 8, 9, 12), ((2, 2), (3, 3), (2, 4), (3, 5), (5, 5), (9, 9))
+    lengths, sizes = (
+        (1, 2, 3, 7, 8, 9, 12),
+        ((2, 2), (3, 3), (2, 4), (3, 5), (5, 5), (9, 9), (11, 11)),
+    )
     views: list[Callable[[np.ndarray], np.ndarray]] = [
         *(lambda a, n=n: a[1, 2, :n] for n in lengths),
         *(lambda a, n=n: a[:n, 2, 1] for n in lengths),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 
+from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.nests.known.code import Code
+from ufuse.frame_hook.nests.known.frames import Function
 from ufuse.frame_hook.nests.known.integers import minus, plus
+from ufuse.frame_hook.nests.known.positions import loop_positions, while_headers
 from ufuse.frame_hook.nests.known.values import (
     Array,
     ColumnKind,
@@ -22,10 +26,16 @@ from ufuse.frame_hook.nests.known.values import (
 )
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest import I1, I64, Instruction, Value
 
-MOST_ELEMENTS = 81
+MOST_ELEMENTS = 128  # NumPy adds so many in one go, and halves of more
 MOST_TERMS = 12  # instructions that an integer is followed through
+COMPUTED: dict[str, Callable[..., int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "floordiv": operator.floordiv,
+}
 EVERYTHING = SliceOf(Known(None), Known(None), Known(None))
 Along = tuple[Value, int, Value | None, Value | None]  # as of `Window`, along one axis
 
@@ -137,18 +147,72 @@ def _terms(code: Code, value: Value) -> tuple[dict[Value, int], int]:
 def _seen(reader: Reader, value: Value) -> int | None:
     """What an integer that no turn changes was when the loop was read."""
     maker = reader.out.maker(value)
-    if maker is None or maker.op not in {"get", "dim"}:
-        return None
+    return None if maker is None else _given(reader, maker, MOST_TERMS)
+
+
+def _given(reader: Reader, maker: Instruction, depth: int) -> int | None:
+    """What an instruction gave then, so many others followed back."""
+    if maker.op == "const":
+        return int(maker.attributes[0])
     if maker.op == "dim":
         number, axis = maker.attributes
         holder = next(one for one, its in reader.numbers.items() if its == number)
         return None if isinstance(holder, ColumnKind) else reader.seen(holder)[axis][1]
+    if maker.op != "get" or not depth:
+        return None
     (name,) = maker.attributes
     for slot, kind in reader.kinds.items():
         if slot not in reader.written and isinstance(kind, NumberKind):
             if reader.variable(slot, kind.kind) == name and type(reader.state[slot]) is int:
                 return int(reader.state[slot])
+    return _once_set(reader, name, depth - 1)
+
+
+def _once_set(reader: Reader, name: str, depth: int) -> int | None:
+    """What a variable of a function that is called was set to, where its code sets it in one place alone."""
+    function = reader.frame.function
+    local = name.removeprefix(function.prefix).partition(":")[0]
+    if function.called is None or not _is_set_once(function, local):
+        return None
+    for block in reversed([*reader.out.blocks]):
+        for one in reversed(block.instructions):
+            if one.op == "set" and one.attributes[0] == name:
+                return _computed(reader, block.instructions, one.inputs[0], depth)
     return None
+
+
+def _is_set_once(function: Function, local: str) -> bool:
+    """Whether a local is bound by one instruction, or is an argument; the target of a loop is another number soon."""
+    if local not in function.names:
+        return False
+    slot = function.names.index(local)
+    stores = [
+        position
+        for position, one in function.table.items()
+        if ("w", slot) in instructions.slot_uses(one)
+    ]
+    return len(stores) + (slot < function.code.co_argcount) == 1 and not any(
+        position in loop for position in stores for loop in _loops(function)
+    )
+
+
+def _loops(function: Function) -> list[frozenset[int]]:
+    """The positions of the loops of a function."""
+    headers = [position for position, one in function.table.items() if one.opname == "FOR_ITER"]
+    return [loop_positions(function.code, one) for one in (*headers, *while_headers(function.code))]
+
+
+def _computed(reader: Reader, block: Sequence[Instruction], value: Value, depth: int) -> int | None:
+    """What an integer was, as a sum, difference or product of lengths and numbers."""
+    maker = next(one for one in block if one.result == value)
+    if maker.op not in COMPUTED:
+        return _given(reader, maker, depth)
+    parts = [
+        _computed(reader, block, each, depth - 1) if depth > 0 else None for each in maker.inputs
+    ]
+    if None in parts:
+        return None
+    return COMPUTED[maker.op](*parts)
 
 
 def _whole(code: Code, item: Item) -> Value | None:

@@ -36,6 +36,7 @@ from ufuse.frame_hook.nests.numbers.conversions import (
     converted,
     number,
 )
+from ufuse.graph import ops
 from ufuse.graph.nest import F64, I1, I64, Value, numpy_function
 
 Rule = Callable[..., Item]
@@ -171,7 +172,7 @@ def _isqrt(code: Code, item: Item) -> Item:
 
 def _ufunc_rule(function: np.ufunc) -> Rule | None:
     name = function.__name__
-    if getattr(np, name, None) is not function and name != "clip":
+    if not ops.is_numpys(function):
         return None
     if name not in REAL and name not in WHOLE:
         return None

@@ -1,5 +1,5 @@
 /* The Kernel type: operands and results read from Python, checked once. */
-#include "kernel/kernel.h"
+#include "kernel/records.h"
 
 #include <stddef.h>
 

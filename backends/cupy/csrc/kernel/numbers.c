@@ -1,5 +1,5 @@
 /* Numbers as arguments of kernels, converted as CuPy's CScalar converts them: by PyArray_Pack. */
-#include "kernel/kernel.h"
+#include "kernel/numbers.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Records of launches, read from what Python gives: what is not as it has to be is an exception. */
-#include "kernel/kernel.h"
+#include "kernel/records.h"
 
 enum { ALIGNMENT = 256 }; /* of each temporary: what CUDA gives an allocation at least */
 

@@ -1,5 +1,9 @@
 /* One run of a kernel: memory for results, arguments, launches on the current stream. */
-#include "kernel/kernel.h"
+#include "kernel/runs.h"
+
+#include "kernel/numbers.h"
+#include "kernel/records.h"
+#include "kernel/walk.h"
 
 enum { BLOCK = 128, MOST_BLOCKS = 2147483647, LOAD = 16, WARP = 32 };
 

@@ -1,5 +1,5 @@
 /* How a map walks: what `walk_over` of backends/cupy/launching/launch.py says, in C. */
-#include "kernel/kernel.h"
+#include "kernel/walk.h"
 
 /* A thread's next element, as far on as all blocks reach, has an index of 32 bits, too. */
 enum { LARGEST_INDEX = 2147483647, MOST_NARROW = 1073741824 - 64 };

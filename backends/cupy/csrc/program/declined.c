@@ -1,5 +1,6 @@
 /* Which inputs a program's kernels have declined, so that they need not be asked again. */
-#include "program/program.h"
+#include "program/declined.h"
+#include "kernel/runs.h"
 
 enum { ALIGNMENT = 32 }; /* of what is read at once: an address matters as far as that */
 

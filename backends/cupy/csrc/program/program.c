@@ -1,5 +1,6 @@
 /* The Program type: steps read from Python, checked once. */
-#include "program/program.h"
+#include "program/program_run.h"
+#include "kernel/kernel.h"
 
 #include <stddef.h>
 #include <structmember.h>

@@ -1,5 +1,9 @@
 /* Calling a program: slots on the stack, steps in order. */
-#include "program/program.h"
+#include "program/program_run.h"
+
+#include "program/declined.h"
+#include "kernel/numbers.h"
+#include "kernel/runs.h"
 
 static PyObject *handled_errors; /* a tuple of exceptions, or NULL */
 

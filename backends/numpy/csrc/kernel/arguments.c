@@ -1,5 +1,7 @@
 /* Arguments of a kernel: arrays of its operands' dtypes, and scalars packed into one element. */
-#include "kernel/bind.h"
+#include "kernel/arguments.h"
+#include "kernel/binding.h"
+#include "loops/casts.h"
 
 /* In all of these, a cast of which `mask` wants a flag reported does not fit. */
 

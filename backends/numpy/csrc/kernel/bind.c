@@ -1,5 +1,10 @@
 /* kernel_run: bind the arguments, find the space, run the tiles, return the results. */
-#include "kernel/bind.h"
+#include "kernel/arguments.h"
+#include "kernel/results.h"
+#include "kernel/tiling.h"
+#include "kernel/total_memory.h"
+#include "kernel/plan.h"
+#include "kernel/rolls.h"
 
 #include <stdlib.h>
 

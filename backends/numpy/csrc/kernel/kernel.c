@@ -1,5 +1,7 @@
 /* The Kernel type: what Python says a kernel is, checked once. */
-#include "kernel/kernel.h"
+#include "kernel/bind.h"
+#include "kernel/plan.h"
+#include "kernel/rolls.h"
 
 #include <stddef.h>
 #include <structmember.h>

@@ -1,5 +1,6 @@
 /* Plans: segments read from Python, checked, and their temporaries given places. */
-#include "kernel/kernel.h"
+#include "kernel/plan.h"
+#include "loops/loops.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Results of a kernel: fresh arrays, and operands written over. */
-#include "kernel/bind.h"
+#include "kernel/results.h"
 
 static PyArrayObject *
 new_result(Binding *binding, const Result *result)

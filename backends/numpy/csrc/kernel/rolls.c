@@ -1,6 +1,6 @@
 /* Operands whose elements are moved along axes, as `np.roll` moves them: tiles copy what they need.
  */
-#include "kernel/kernel.h"
+#include "kernel/rolls.h"
 
 static int
 read_roll(Kernel *kernel, PyObject *one)

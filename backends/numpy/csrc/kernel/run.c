@@ -1,5 +1,10 @@
 /* Running tiles: where each value lies, segments over it, status, commits. */
-#include "kernel/kernel.h"
+#include "kernel/run.h"
+
+#include "kernel/rolls.h"
+#include "kernel/total.h"
+#include "kernel/unlike.h"
+#include "loops/short_folds.h"
 
 enum {
     FEW_IN_ROW =

@@ -1,5 +1,9 @@
 /* Tiles of a space: how large, on which threads. */
-#include "kernel/bind.h"
+#include "kernel/tiling.h"
+
+#include "kernel/total_memory.h"
+#include "kernel/run.h"
+#include "kernel/total.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Totals: a fold over a whole space, in parts, with the bits of NumPy's one call over all of it. */
-#include "kernel/kernel.h"
+#include "kernel/total.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Before a run: how each total may be split, and memory for its parts. */
-#include "kernel/bind.h"
+#include "kernel/total_memory.h"
 
 #include <stdlib.h>
 

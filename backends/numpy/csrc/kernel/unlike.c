@@ -11,7 +11,8 @@
  *
  * Law: who looks raises no flag, as `<` would for NaN.
  */
-#include "kernel/kernel.h"
+#include "kernel/unlike.h"
+#include "loops/casts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * How many numbers of an array lie in each of some bins of equal width, as NumPy's Python code
  * finds them: by a product, and then by the edges on both sides.
  */
-#include "loops/loops.h"
+#include "loops/loop.h"
 
 #include <math.h>
 

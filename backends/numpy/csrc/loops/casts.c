@@ -4,7 +4,7 @@
  * A value out of range of an integer type has no meaning in C. NumPy casts with the same C
  * expressions, and tests/backends/numpy/csrc/test_tiles.py compares all pairs of types.
  */
-#include "loops/loops.h"
+#include "loops/casts.h"
 
 typedef npy_bool c_bool;
 typedef signed char c_byte;

@@ -2,7 +2,9 @@
  * `np.where`: elements of one array or of another. Both are read, and bits choose between them: no
  * processor foresees what a mask of data holds.
  */
-#include "loops/quick.h"
+#include "loops/choice.h"
+
+#include "loops/vectors.h"
 
 typedef struct {
     uint64_t half[2];

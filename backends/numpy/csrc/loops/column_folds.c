@@ -2,7 +2,10 @@
  * Few columns, folded row by row, as NumPy's loop does it: a call of that for each row takes
  * several times as long as the row.
  */
-#include "loops/quick.h"
+#include "loops/column_folds.h"
+
+#include "loops/extremes.h"
+#include "loops/vectors.h"
 
 enum { WIDE = 16, CHUNK = 1 << 14 /* bytes that several passes find in the cache */ };
 

@@ -1,5 +1,7 @@
 /* The largest and the smallest of two to four floating-point numbers, of many rows at once. */
-#include "loops/quick.h"
+#include "loops/extremes.h"
+
+#include "loops/vectors.h"
 
 /* No operation here raises a flag: there is no NaN. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -1,6 +1,11 @@
 /* The Loop type and its makers. */
 #include "loops/loops.h"
 
+#include "loops/casts.h"
+#include "loops/choice.h"
+#include "loops/quick.h"
+#include "loops/short_folds.h"
+
 #include <stddef.h>
 
 PyTypeObject *loop_type;

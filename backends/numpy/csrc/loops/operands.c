@@ -1,5 +1,5 @@
 /* How operands of loops lie to one another, and numbers as their elements. */
-#include "loops/quick.h"
+#include "loops/operands.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  *    among them, until few are left; these are parted by pivots. No step branches on an element.
  * 3. Equal numbers have equal bits: what holds NaN or -0.0 is NumPy's.
  */
-#include "loops/quick.h"
+#include "loops/vectors.h"
 
 #include <math.h>
 

@@ -2,7 +2,8 @@
  * Places of the greatest and least elements of short rows (`argmax`, `argmin`): the first of
  * several equal ones. What holds NaN is NumPy's.
  */
-#include "loops/quick.h"
+#include "loops/extremes.h"
+#include "loops/vectors.h"
 
 /* No operation here raises a flag: there is no NaN. */
 #if defined(__GNUC__) && !defined(__clang__)

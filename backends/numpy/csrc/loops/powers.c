@@ -9,7 +9,10 @@
  * number that whoever errs by less than MOST_ERROR gives that one, it is the result.
  * 3. NumPy gets 1 in place of what is done here; its elements do not depend on one another.
  */
-#include "loops/quick.h"
+#include "loops/powers.h"
+
+#include "loops/operands.h"
+#include "loops/vectors.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,6 +4,11 @@
  */
 #include "loops/quick.h"
 
+#include "loops/operands.h"
+#include "loops/powers.h"
+#include "loops/remainders.h"
+#include "loops/vectors.h"
+
 enum { FEWEST = 12, WIDEST = 8 };
 
 /* An operand as elements that lie beside one another; behind them the first is repeated. */

@@ -11,7 +11,9 @@
  * Ordinary: numbers whose quotient has no more than 51 (22) bits, and which are not so large or
  * small that something over- or underflows.
  */
-#include "loops/quick.h"
+#include "loops/remainders.h"
+
+#include "loops/vectors.h"
 
 /* No operation here raises a flag that matters: else none is done for several elements at once. */
 #if defined(__GNUC__) && !defined(__clang__)

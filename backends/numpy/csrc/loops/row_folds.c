@@ -1,5 +1,7 @@
 /* Rows of up to a hundred elements, folded in the order in which NumPy folds them. */
-#include "loops/quick.h"
+#include "loops/row_folds.h"
+
+#include "loops/extremes.h"
 
 enum { SIDE_BY_SIDE = 8, COMPARED = 4 };
 

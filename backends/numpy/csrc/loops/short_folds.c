@@ -7,7 +7,12 @@
  * 2. Largest and least numbers do not depend on the order, unless they are NaN or zero: then the
  *    loop is called. Comparisons are quiet, as NumPy's are.
  */
-#include "loops/quick.h"
+#include "loops/short_folds.h"
+
+#include "loops/column_folds.h"
+#include "loops/extremes.h"
+#include "loops/operands.h"
+#include "loops/row_folds.h"
 
 #include <math.h>
 

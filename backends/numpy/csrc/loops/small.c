@@ -3,7 +3,11 @@
  * a microsecond and more. What is not ordinary (sizes, layouts, flags that are raised) is NumPy's
  * function itself.
  */
+#include "loops/small.h"
+
+#include "loops/column_folds.h"
 #include "loops/loops.h"
+#include "loops/short_folds.h"
 
 #include <math.h>
 #include <stddef.h>

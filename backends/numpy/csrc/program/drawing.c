@@ -3,8 +3,9 @@
  * so generators are put back to where they were. Their locks are held meanwhile, as no other thread
  * may draw what is put back.
  */
-#include "nest/nest.h"
-#include "program/program.h"
+#include "nest/given/generators.h"
+#include "program/drawing.h"
+#include "kernel/plan.h"
 
 #include <stddef.h>
 #include <structmember.h>

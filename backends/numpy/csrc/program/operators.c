@@ -1,5 +1,5 @@
 /* Python's operators by name: those of the `operator` module, or their signs. */
-#include "program/program.h"
+#include "program/operators.h"
 
 #define COMPARE(NAME, OP)                                                                          \
     static PyObject *compare_##NAME(PyObject *a, PyObject *b)                                      \

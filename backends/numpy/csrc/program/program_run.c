@@ -1,5 +1,7 @@
 /* Calling a program: slots on the stack, steps in order. */
-#include "program/program.h"
+#include "program/program_run.h"
+#include "kernel/arguments.h"
+#include "kernel/bind.h"
 
 enum { SLOTS_ON_STACK = 64 };
 

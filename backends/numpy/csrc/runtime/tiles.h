@@ -60,6 +60,15 @@ status_raw(void)
     return (sse | x87) & STATUS_SEEN;
 }
 
+/* The same of SSE alone. */
+static inline unsigned
+status_sse(void)
+{
+    unsigned sse;
+    __asm__ __volatile__("stmxcsr %0" : "=m"(sse) : : "memory");
+    return sse & STATUS_SEEN;
+}
+
 static inline void
 status_clear(void)
 {
@@ -192,10 +201,18 @@ processor_pause(void)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+#    define STATUS_SEEN ((unsigned)(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID))
+
 static inline unsigned
 status_raw(void)
 {
-    return (unsigned)fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID);
+    return (unsigned)fetestexcept((int)STATUS_SEEN);
+}
+
+static inline unsigned
+status_sse(void)
+{
+    return status_raw();
 }
 
 static inline void

@@ -1,6 +1,7 @@
 /* The Scalars type: straight-line code over numbers, checked once, and run as a whole or not at
  * all. */
 #include "scalars/scalars.h"
+#include "loops/loops.h"
 
 PyTypeObject *scalars_type;
 

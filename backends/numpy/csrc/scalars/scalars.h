@@ -3,7 +3,7 @@
 #ifndef UFUSE_SCALARS_H
 #define UFUSE_SCALARS_H
 
-#include "loops/loops.h"
+#include "loops/loop.h"
 
 /* How a register holds a number: whole numbers in 64 bits, sign or zeros extended, whatever their
  * type. */

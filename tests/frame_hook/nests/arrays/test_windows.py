@@ -211,6 +211,28 @@ def test_a_radius_is_as_it_was(dtype: str) -> None:
             assert out.tobytes() == wanted.tobytes()
 
 
+def of_a_size(a, out, height, width):
+    for i in range(a.shape[0] - height + 1):
+        for j in range(a.shape[1] - width + 1):
+            window = a[i : i + height, j : j + width]
+            out[0, i, j] = window.sum()
+            out[1, i, j] = window.mean()
+    return out
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(11, 11), (8, 16), (1, 128), (127, 1), (9, 14), (1, 129)])
+def test_large_windows(dtype: str, order: Any, shape: tuple[int, int]) -> None:
+    """As many elements as NumPy adds in one go, and one more."""
+    height, width = shape
+    a = np.random.default_rng(8).normal(size=(height + 4, width + 5)) * 1e3
+    a = a.astype(dtype).copy(order)
+    a[0, :3] *= -1
+    turns = check(of_a_size, lambda: (a, np.zeros((2, *a.shape)), height, width))
+    assert turns > 0 or order == "F"
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
 def test_kernels_are_as_they_were(dtype: str) -> None:
     """Code that was read for a kernel serves larger ones, and such that are not contiguous."""

@@ -108,7 +108,7 @@ def test_powers_in_the_middle_of_two_doubles_are_those_of_c(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Numbers whose powers are nearly, or all but, as far from the nearest double as from the next one."""
-    monkeypatch.setattr(nearest, "MOST_FAR", 0.51)
+    monkeypatch.setattr(nearest, "LEAST_APART", -0.02)
     monkeypatch.setattr(nearest, "TRIED", 1 << 17)
     x, _ = next_to_margin(name)
     assert len(x) > 5000

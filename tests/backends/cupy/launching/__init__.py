@@ -1,0 +1,1 @@
+"""Launches: in C, alone, again, on streams."""

@@ -1,0 +1,1 @@
+"""What operations on arrays of a device come to."""

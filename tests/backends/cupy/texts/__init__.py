@@ -1,0 +1,1 @@
+"""CUDA kernels: their text, and what they compute."""

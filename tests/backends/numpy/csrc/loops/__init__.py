@@ -1,0 +1,1 @@
+"""Inner loops of C, and functions that C runs."""

@@ -1,0 +1,1 @@
+"""Machine code of nests."""

@@ -1,0 +1,1 @@
+"""Whole programs on a device."""

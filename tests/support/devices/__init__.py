@@ -1,0 +1,1 @@
+"""What tests of graphs on a device share: comparing, what was captured, programs."""
