@@ -206,6 +206,39 @@ def test_nothing_is_decided_while_a_trace_is_put_off(monkeypatch: pytest.MonkeyP
     assert compiled.stats.traces == 1
 
 
+def test_what_a_function_calls_runs_compiled_while_its_own_trace_is_put_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Such calls tell nothing of the function, but what was found of its callees holds."""
+
+    def level(x):
+        found = 0.0
+        for i in range(len(x)):
+            found = found * 0.5 + x[i]
+        return found
+
+    def raised(x):
+        return level(x) + 1.0
+
+    seconds_for = paid_traces.PaidTraces.seconds_for
+
+    def of_others(traces: Any, cache: Any, state: Any) -> float | None:
+        return 0.0 if cache.code is raised.__code__ else seconds_for(traces, cache, state)
+
+    monkeypatch.setattr(paid_traces.PaidTraces, "seconds_for", of_others)
+    monkeypatch.setattr(paid_traces, "ASK_AGAIN", 60_000_000_000)
+    x = np.arange(400_000.0)
+    compiled = ufuse.compile(raised)
+    for _ in range(10):
+        assert compiled(x) == raised(x)
+    before = sum(loop.turns for loop in compiled.loops)
+    for _ in range(10):
+        assert compiled(x) == raised(x)
+    assert sum(loop.turns for loop in compiled.loops) > before + 6 * len(x)
+    decided = [one.function for one in compiled.__ufuse_session__.decisions]
+    assert not any(name.endswith("raised") for name in decided)
+
+
 @pytest.mark.usefixtures("_nothing_left")
 def test_a_long_call_shortens_a_wait_by_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not end the wait: such calls would be asked about, and suspended, each time that a trace is put off."""

@@ -215,7 +215,8 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     }
     if (trial->rests > 0 && !put_off) {
         trial->rests--;
-        run->way = WAY_PLAIN;
+        run->way = trial_waits(trial, tries_callees(cache));
+        run->trial = run->way == WAY_PLAIN ? NULL : trial;
         return;
     }
     if (!trial_compares(trial, extent)) {
@@ -232,7 +233,8 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
         return;
     }
     run->trial = trial;
-    run->way = put_off ? WAY_PLAIN : trial_next(trial, tries_callees(cache));
+    bool callees = tries_callees(cache);
+    run->way = put_off ? trial_waits(trial, callees) : trial_next(trial, callees);
     run->is_cut = !put_off && run->way == WAY_PLAIN && trial_cuts(trial);
     if (run->is_cut) {
         run->way = WAY_COMPILED;
@@ -296,6 +298,9 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     }
     else if (run->way == WAY_PLAIN) {
         ns = without_timing(ns);
+    }
+    if (succeeded && !run->on_device) {
+        trial_saw(trial, run->way, ns);
     }
     bool waits = run->way != WAY_PLAIN && (put_off || cache->loops_wait > 0);
     cache->loops_wait -= cache->loops_wait > 0;

@@ -318,6 +318,35 @@ trial_next(const Trial *trial, bool tries_callees)
     return next;
 }
 
+/* A run took `ns`, whether or not that tells how long others will take. */
+void
+trial_saw(Trial *trial, Way way, int64_t ns)
+{
+    trial->last[way] = ns > 0 ? ns : 1;
+}
+
+/*
+ * The way of a run that tells nothing, since the trial has to wait: plain Python's, unless another
+ * one took clearly less the last time. What a function calls may have been decided, and be far
+ * faster, long before anything is known of the function itself.
+ */
+Way
+trial_waits(const Trial *trial, bool tries_callees)
+{
+    if (trial->samples[WAY_PLAIN].count == 0) {
+        return WAY_PLAIN;
+    }
+    int64_t plain = samples_typical(&trial->samples[WAY_PLAIN]), least = plain - plain / LEAST_GAIN;
+    Way best = WAY_PLAIN;
+    for (int way = 0; way < N_WAYS; way++) {
+        if (way != WAY_PLAIN && trial->last[way] != 0 && trial->last[way] < least) {
+            best = (Way)way;
+            least = trial->last[way];
+        }
+    }
+    return best == WAY_PLAIN && tries_callees && trial->last[WAY_CALLEES] == 0 ? WAY_CALLEES : best;
+}
+
 /*
  * The way whose runs are the shortest; of equal ones the first. Plain Python unless that is clearly
  * faster: what is given back costs least around it, and never loses. Every tried way has a sample.
@@ -507,6 +536,7 @@ trial_clear(Trial *trial)
     trial->larger = trial->smaller = 0;
     memset(trial->warmed, 0, sizeof(trial->warmed));
     memset(trial->samples, 0, sizeof(trial->samples));
+    memset(trial->last, 0, sizeof(trial->last));
 }
 
 /*

@@ -33,20 +33,21 @@ typedef struct {
     int warmed[N_WAYS]; /* runs that were too short to count where nothing was warm */
     Way way;            /* the fastest one, once it is decided */
     bool decided;
-    int64_t saves;     /* nanoseconds of plain Python's that a run in that way saves */
-    bool is_cut;       /* the plain run that decided was cut short: plain Python takes longer */
-    int cuts;          /* plain runs that were cut short since it began */
-    int64_t cut_after; /* nanoseconds; 0: it is not known that plain Python takes far longer */
-    int discarded;     /* runs that told nothing since the last sample */
-    int reopened;      /* how often something new was captured after it was decided */
-    int captured;      /* runs that captured something and told nothing */
-    size_t extent;     /* of the arguments of the runs that are compared */
-    int larger;        /* how often runs with larger arguments took their place */
-    int smaller;       /* runs that were not timed because theirs were smaller */
-    int rests;         /* plain runs, not timed, until it goes on */
-    long long left;    /* once decided: runs until the trial is held again */
-    long long runs;    /* the same when it was decided */
-    long long period;  /* runs from the last decision to the next trial */
+    int64_t saves;        /* nanoseconds of plain Python's that a run in that way saves */
+    bool is_cut;          /* the plain run that decided was cut short: plain Python takes longer */
+    int cuts;             /* plain runs that were cut short since it began */
+    int64_t cut_after;    /* nanoseconds; 0: it is not known that plain Python takes far longer */
+    int discarded;        /* runs that told nothing since the last sample */
+    int reopened;         /* how often something new was captured after it was decided */
+    int captured;         /* runs that captured something and told nothing */
+    size_t extent;        /* of the arguments of the runs that are compared */
+    int larger;           /* how often runs with larger arguments took their place */
+    int smaller;          /* runs that were not timed because theirs were smaller */
+    int rests;            /* runs until it goes on, which wait as `trial_waits` says */
+    int64_t last[N_WAYS]; /* what the last run took, also one that told nothing; 0: none */
+    long long left;       /* once decided: runs until the trial is held again */
+    long long runs;       /* the same when it was decided */
+    long long period;     /* runs from the last decision to the next trial */
 } Trial;
 
 /*
@@ -69,6 +70,8 @@ int kinds_of(PyObject *const *values, Py_ssize_t count);
 bool trial_compares(Trial *trial, size_t extent);
 void trial_clear(Trial *trial);
 Way trial_next(const Trial *trial, bool tries_callees);
+void trial_saw(Trial *trial, Way way, int64_t ns);
+Way trial_waits(const Trial *trial, bool tries_callees);
 bool trial_note(Trial *trial, Way way, int64_t ns, bool tries_callees);
 bool trial_discard(Trial *trial, Way way, int64_t ns, const Disturbances *before);
 void trial_estimate(Trial *trial, int64_t ns, int64_t plain_ns);

@@ -31,6 +31,7 @@ from ufuse.graph.nest import F64, I1, I64, Value, View
 
 WHOLE, REAL, BOOL = np.dtype(int), np.dtype(float), np.dtype(bool)
 VECTOR = ((0, 1),)
+SHORT = "bBhHI"  # integers that are sorted as longer ones
 # How NumPy gives such results: as views of other arrays, or not.
 _PLACES, _SPACED = np.flatnonzero([True, False]), np.linspace(0, 1, 3)
 # A count of `np.count_nonzero` is Python's, or NumPy's.
@@ -109,9 +110,16 @@ def count_nonzero(reader: Reader, item: Item) -> Number:
 
 def ordered(reader: Reader, item: Item, axis: Item | None = None) -> Array:
     """`np.sort` of a vector of numbers: where zeros or NaN are among floats only one order gives NumPy's bits."""
-    found, _ = _to_be_sorted(reader, item, axis)
+    one = reductions.row(reader, item)
+    if one.dtype.char not in SHORT:
+        found, _ = _to_be_sorted(reader, item, axis)
+        _sort(reader, found)
+        return found
+    _refuse_other_axes(axis)  # integers, which sort as longer ones
+    found = _new(reader, Lazy("cast", (one.dtype, WHOLE), (one,), one.lengths))
     _sort(reader, found)
-    return found
+    longer = views.part(reader, found)
+    return _new(reader, Lazy("cast", (WHOLE, one.dtype), (longer,), longer.lengths))
 
 
 def order(reader: Reader, item: Item, axis: Item | None = None) -> Array:
@@ -130,9 +138,13 @@ def _to_be_sorted(reader: Reader, item: Item, axis: Item | None) -> tuple[Array,
     one = reductions.row(reader, item)
     if one.dtype.char not in "dlfi":
         raise NotNativeError(f"sorting {one.dtype} is not compiled yet")
-    found = elementwise.computed(reader, elementwise.copied(reader, one))
+    return _new(reader, elementwise.copied(reader, one)), one
+
+
+def _new(reader: Reader, item: Lazy) -> Array:
+    found = elementwise.computed(reader, item)
     assert isinstance(found, Array)
-    return found, one
+    return found
 
 
 def _sort(reader: Reader, item: Array) -> None:
@@ -144,13 +156,15 @@ def _sort(reader: Reader, item: Array) -> None:
 
 
 def median(reader: Reader, item: Item) -> Number:
-    """`np.median` of all floats of an array, of which none is NaN."""
+    """`np.median` of all floats of an array, of which none is NaN, or of integers that floats hold."""
     out, one = reader.out, reductions.array_of(reader, item)
-    if one.dtype != REAL:
+    is_whole = one.dtype.char in SHORT + "i"
+    if one.dtype != REAL and not is_whole:
         raise NotNativeError(f"the median of {one.dtype}")
     lengths = [length.value for length in one.lengths]
     fresh = statements.allocated(reader, REAL, one.lengths)
-    elementwise.assign(reader, views.part(reader, fresh), one)
+    floats = Lazy("cast", (one.dtype, REAL), (one,), one.lengths) if is_whole else one
+    elementwise.assign(reader, views.part(reader, fresh), floats)
     _sort(reader, fresh)
     unit, two = out.constant(I64, 1), out.constant(I64, 2)
     count = unit
@@ -168,8 +182,8 @@ def median(reader: Reader, item: Item) -> Number:
     lower = at(minus(out, middle, minus(out, unit, is_odd)))
     mean = out.op("div", F64, out.op("add", F64, lower, upper), out.constant(F64, 2.0))
     found = out.op("select", F64, out.op("ieq", I1, is_odd, unit), upper, mean)
-    # of zeros of either sign any may be in the middle
-    out.doubt_if(out.op("feq", I1, found, out.constant(F64, 0.0)))
+    if not is_whole:  # of zeros of either sign any may be in the middle
+        out.doubt_if(out.op("feq", I1, found, out.constant(F64, 0.0)))
     conversions.doubt_not_finite(out, mean)
     return Number(NP_FLOAT, found)
 

@@ -13,6 +13,8 @@ from ufuse.frame_hook.nests.arrays import (
     arranged,
     composed,
     elementwise,
+    flattening,
+    joining,
     making,
     padding,
     reductions,
@@ -29,6 +31,8 @@ from ufuse.frame_hook.nests.known.values import (
     Items,
     Known,
     Lazy,
+    Listed,
+    MadeList,
     Method,
     NotNativeError,
     Number,
@@ -62,6 +66,8 @@ def called(
         rule = functools.partial(_ufunc, function=function)
     if _is_of_complex_number(function, arguments) and not keywords:
         return _of_complex_number(reader, function, *arguments)
+    if function in OF_LISTS and arguments and isinstance(arguments[0], MadeList | Listed | Items):
+        arguments = making.array(reader, arguments[0]), *arguments[1:]
     if rule is None or not (function in OF_NUMBERS or any(map(is_array, arguments))):
         return None
     return _applied(reader, rule, arguments, keywords)
@@ -265,8 +271,34 @@ def _flip(reader: Reader, item: Item) -> Item:
     return views.taken(reader, reductions.row(reader, item), SliceOf(nothing, nothing, Known(-1)))
 
 
-def _where(reader: Reader, condition: Item, then: Item, otherwise: Item) -> Item:
-    return elementwise.where(reader, condition, then, otherwise)
+def _where(reader: Reader, condition: Item, then: Item | None = None, *other: Item) -> Item:
+    if then is None:
+        return arranged.nonzero(reader, condition)
+    return elementwise.where(reader, condition, then, *other)
+
+
+def _shape_of(reader: Reader, item: Item) -> Item:
+    return attribute(reader, _array(item), "shape")
+
+
+def _size_of(reader: Reader, item: Item, axis: Item | None = None) -> Item:
+    if axis is None:
+        return attribute(reader, _array(item), "size")
+    shape = _shape(reader, _array(item))
+    if not isinstance(axis, Known) or axis.value not in range(len(shape)):
+        raise NotNativeError("the size of an axis that is not known")
+    found: Item = shape[axis.value]
+    return found
+
+
+def _axes_of(reader: Reader, item: Item) -> Item:
+    return attribute(reader, _array(item), "ndim")
+
+
+def _array(item: Item) -> Array | Part | Lazy:
+    if not isinstance(item, Array | Part | Lazy):
+        raise NotNativeError("it takes the shape of what is no array")
+    return item
 
 
 def _transposed(reader: Reader, item: Item) -> Item:
@@ -283,8 +315,8 @@ MAKERS: dict[Any, Rule] = {
     np.zeros: making.maker(0), np.ones: making.maker(1), np.empty: making.maker(None), np.ndarray: making.maker(None),
     np.full: making.full,
     np.eye: arranged.identity, np.identity: arranged.identity, np.array: making.array,
-    np.asarray: making.as_array, np.concatenate: composed.concatenate,
-    np.vstack: making.stacked, np.stack: making.stacked,
+    np.asarray: making.as_array, np.concatenate: joining.concatenate,
+    np.vstack: joining.vstack, np.hstack: joining.hstack, np.stack: making.stacked,
     np.arange: arranged.arange, np.linspace: arranged.linspace,
 }
 OF_NUMBERS: dict[Any, Rule] = {**MAKERS, np.isclose: composed.close, np.allclose: composed.all_close}
@@ -305,7 +337,12 @@ FUNCTIONS: dict[Any, Rule] = {
     np.cumsum: arranged.accumulated("add"), np.cumprod: arranged.accumulated("multiply"),
     np.flatnonzero: arranged.places, np.nonzero: arranged.nonzero, np.count_nonzero: arranged.count_nonzero,
     np.sort: arranged.ordered, np.argsort: arranged.order, np.median: _median,
-    np.round: composed.rounded, np.around: composed.rounded,
+    np.round: composed.rounded, np.around: composed.rounded, np.ravel: flattening.ravel,
+    np.shape: _shape_of, np.size: _size_of, np.ndim: _axes_of,
+}
+OF_LISTS = {  # which take a list of numbers as the array of them
+    *(getattr(np, name) for name in ("sum", "prod", "max", "min", "any", "all")),
+    np.mean, np.var, np.std, np.median, np.argmax, np.argmin, np.sort, np.argsort, np.cumsum, np.cumprod, np.diff,
 }
 ATTRIBUTES = frozenset({"T", "shape", "ndim", "size", "dtype"})
 METHODS: dict[str, Rule] = {
@@ -317,6 +354,7 @@ METHODS: dict[str, Rule] = {
     "argsort": arranged.order,
     "cumsum": arranged.accumulated("add"), "cumprod": arranged.accumulated("multiply"), "nonzero": arranged.nonzero,
     "conj": _conjugate, "conjugate": _conjugate,
+    "ravel": flattening.ravel, "flatten": flattening.flatten,
     "mean": _mean, "copy": _copy, "dot": _product, "transpose": _transposed,
 }
 # fmt: on

@@ -7,6 +7,7 @@ import numpy as np
 from ufuse.frame_hook.nests.arrays import (
     arranged,
     elementwise,
+    flattening,
     making,
     reductions,
     statements,
@@ -112,8 +113,11 @@ def _masked(
     """The same for a mask along an axis: the places where it is true."""
     if len(entries) > 1:
         raise NotNativeError("an index by a mask has others around it")
-    mask = arranged.mask_of(reader, entries[place])
+    given = reductions.array_of(reader, entries[place])
     left = views.part(reader, container)
+    if len(given.axes) > 1:
+        left, given = flattening.masked(reader, left, given)
+    mask = arranged.mask_of(reader, given)
     doubt_unlike(reader.out, mask.lengths[0].value, left.lengths[0].value)
     if not 1 <= len(left.axes) < MAP_AXES:
         raise NotNativeError("an array with too many axes is indexed")

@@ -15,6 +15,7 @@ from ufuse.frame_hook.nests.known.values import (
     Item,
     Items,
     Known,
+    Lazy,
     Length,
     Listed,
     MadeList,
@@ -141,8 +142,11 @@ def _store(reader: Reader, array: Array, place: Sequence[Value], item: Item) -> 
 
 def array(reader: Reader, items: Item, dtype: Item | None = None) -> Item:
     """`np.array` of a list or tuple of numbers, of such lists, or of vectors."""
-    if isinstance(items, Array | Part):
-        raise NotNativeError("np.array of an array")
+    if isinstance(items, Array | Part | Lazy):
+        own = elementwise.dtype(reader, items)
+        if dtype_of(dtype, own) != own:
+            raise NotNativeError("np.array of an array with another dtype")
+        return elementwise.computed(reader, elementwise.copied(reader, items))
     if (rule := AS_ARRAY.rule(items)) is not None:
         made: Item = rule(reader, items, dtype)
         return made

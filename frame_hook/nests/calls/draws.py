@@ -26,6 +26,7 @@ from ufuse.frame_hook.nests.known.values import (
     Items,
     Known,
     Listed,
+    MadeList,
     NotNativeError,
     Number,
     NumberKind,
@@ -181,6 +182,8 @@ def _legacy_integers(draw: _Draw, low: Item, high: Item) -> Item:
 def _choice(name: str, draw: _Draw, items: Item) -> Item:
     """Some of a sequence of numbers, as an array has them, or ints below one; drawn as ints of that range are."""
     out = draw.reader.out
+    if isinstance(items, MadeList):
+        items = making.array(draw.reader, items)
     if not _chooses_so(name):
         raise NotNativeError("the method choice of another NumPy")
     most = out.op("sub", I64, _positive(draw, _count(draw.reader, items)), out.constant(I64, 1))

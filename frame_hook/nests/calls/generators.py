@@ -34,6 +34,7 @@ from ufuse.frame_hook.nests.known.values import (
     Items,
     Kind,
     Known,
+    Lazy,
     Listed,
     ListPart,
     MadeFunction,
@@ -44,6 +45,7 @@ from ufuse.frame_hook.nests.known.values import (
     Number,
     Numbers,
     OwnLists,
+    Part,
     RaggedRow,
     RangeOf,
     Row,
@@ -89,7 +91,9 @@ EACH = MadeFunction(
 
 
 # What such a call goes over as if a generator gave its items.
-GONE_OVER = Numbers, ListPart, MadeList, MadeRows, Row, Array, RangeOf, MapOf, GridOf, RaggedRow
+GONE_OVER = (
+    Numbers, ListPart, MadeList, MadeRows, Row, Array, Part, Lazy, RangeOf, MapOf, GridOf, RaggedRow,
+)  # fmt: skip
 
 
 # Functions and generators -----------------------------------------------------------------------------------------

@@ -253,6 +253,8 @@ def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
         trace.guards.check("ARRAY", source, array.dtype, array.ndim)
         if slot in read.ordered:
             trace.guards.check("ORDER", source, tuple(range(array.ndim)))
+        if slot in read.contiguous:
+            trace.guards.check("CONTIGUOUS", source, tuple(range(array.ndim)), True)
     outside.guard_known_dicts()
     if read.fields:
         trace.changes.guard_different()

@@ -64,7 +64,7 @@ def module_of(method: Any) -> tuple[types.ModuleType, str] | None:
     if _is_seed(method):
         assert module is not None
         return module, "_rand"
-    names = (*LEGACY_NAMES, *SHUFFLES)
+    names = (*LEGACY_NAMES, *SHUFFLES, *COUNTS)
     if method.__self__ is getattr(module, "_rand", ABSENT) and method.__name__ in names:
         assert module is not None
         return module, "_rand"
@@ -101,6 +101,7 @@ LEGACY_NAMES = frozenset(
     )
 )
 SHUFFLES = ("shuffle", "permutation")  # as `shuffles.py` reads them
+COUNTS = ("binomial", "poisson")  # as `counts.py` reads them
 
 
 # What these are on the class, and which others they need.

@@ -31,7 +31,8 @@ class Holders:
     """What the instructions of a loop read and write, beside variables.
 
     `used` are slots of the frame, and registers with what is taken from outside; `stored` those of arrays that are
-    written, `ordered` those of arrays whose axes must lie in memory in order; `drawn` are registers of generators.
+    written, `ordered` those of arrays whose axes must lie in memory in order, `contiguous` without gaps, too; `drawn`
+    are registers of generators.
     `kept_arrays` are arrays that lists have as rows while they have other names, `changed_arrays` those that are
     written as the program says; `shared_lists` have items that something else may have, too, see `identity.py`.
     """
@@ -45,6 +46,7 @@ class Holders:
         self.used: set[int] = set()
         self.stored: set[int] = set()
         self.ordered: set[int] = set()
+        self.contiguous: set[int] = set()
         self.kept_arrays: set[Holder] = set()
         self.changed_arrays: set[Holder] = set()
         self.shared_lists: set[Holder] = set()
@@ -98,6 +100,15 @@ class Holders:
             if memory_order(array) != tuple(range(array.ndim)):
                 raise NotNativeError(OTHER_ORDER)
             self.ordered.add(part.holder.slot)
+
+    def keep_contiguous(self, part: Part) -> None:
+        """Rely on it, too, that the array fills its memory in the order of its axes."""
+        self.keep_order(part)
+        if isinstance(part.holder, ArrayKind):
+            if not self.given(part.holder.slot).flags.c_contiguous:
+                raise NotNativeError(OTHER_ORDER)
+            self.ordered.add(part.holder.slot)
+            self.contiguous.add(part.holder.slot)
 
     @staticmethod
     def element_kind(dtype: np.dtype) -> NumberKind:

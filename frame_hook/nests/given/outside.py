@@ -548,4 +548,13 @@ class Outside:
                     raise NotNativeError("it uses a tuple of many items")
                 register = None if source is None else source.register
                 return Items(tuple(map(self.item, items)), register)
-        raise NotNativeError("it uses a variable from outside that is no constant")
+        raise NotNativeError(_why_not(symbol, value))
+
+
+def _why_not(symbol: Symbol, value: object) -> str:
+    """What cannot be used is told by its name and class, where it has them."""
+    source = getattr(symbol, "source", None)
+    value = getattr(symbol, "value", value) if value is None else value
+    if not isinstance(source, Source) or value is None:
+        return "it uses a variable from outside that is not followed"
+    return f"it uses {source.text} of type {type(value).__name__}, which is not followed"

@@ -51,16 +51,17 @@ class Read:
 
     What the nest alone makes has some slot of the frame that is bound.
     `empty` are slots that each turn overwrites, and that nobody reads behind the loop: the frame gets them back without
-    a value. `ordered` are those of arrays whose axes must lie in memory in their order. `begins`: for each version of
-    the header with which the nest may begin, the kinds of the frame's numbers. `tuples`: the slots of the nest that
-    have the items of a local. `cells`: the slots of the frame's cells that it writes. `fields`: the registers of the
-    attributes that it sets, by the register of the object and the name.
+    a value. `ordered` are those of arrays whose axes must lie in memory in their order, `contiguous` without gaps, too.
+    `begins`: for each version of the header with which the nest may begin, the kinds of the frame's numbers. `tuples`:
+    the slots of the nest that have the items of a local. `cells`: the slots of the frame's cells that it writes.
+    `fields`: the registers of the attributes that it sets, by the register of the object and the name.
     """
 
     nest: Nest
     slots: tuple[int, ...]
     empty: frozenset[int]
     ordered: frozenset[int]
+    contiguous: frozenset[int]
     begins: tuple[dict[int, NumberKind], ...]
     written: frozenset[int]
     exits: tuple[Exit, ...]
@@ -136,6 +137,7 @@ def finished(reader: Reader, headers: list[Version]) -> Read:
         tuple(registers),
         empty,
         frozenset(reader.ordered),
+        frozenset(reader.contiguous),
         begins,
         reader.written,
         tuple(reader.exits),

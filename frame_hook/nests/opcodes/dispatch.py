@@ -11,6 +11,7 @@ import numpy as np
 
 from ufuse.frame_hook.nests.arrays import array_calls, elements, extremes, number_methods, tables
 from ufuse.frame_hook.nests.calls import (
+    counts,
     draws,
     generators,
     grids,
@@ -144,6 +145,9 @@ def call(
         return
     if isinstance(function, Generating) and shuffles.is_read(function, arguments, keywords):
         shuffles.enter(reader, function, arguments, keywords)
+        return
+    if isinstance(function, Generating) and counts.is_read(function):
+        counts.enter(reader, function, arguments, keywords)
         return
     if isinstance(function, Generating):
         reader.stack.append(draws.called(reader, function, arguments, keywords))

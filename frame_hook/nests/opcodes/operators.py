@@ -20,6 +20,7 @@ from ufuse.frame_hook.nests.known.values import (
     BOOL,
     Array,
     Character,
+    Complex,
     Item,
     Items,
     Known,
@@ -187,9 +188,26 @@ def _is_op(reader: Reader, is_inverted: int) -> None:
     if len(functions) == len(pair):
         reader.stack.append(Known((functions[0] is functions[1]) is not bool(is_inverted)))
         return
+    truth = _is_truth(reader, *pair)
+    if truth is not None:
+        _push_truth(reader, truth, is_inverted=bool(is_inverted))
+        return
     if not any(nones):
         raise NotNativeError("it asks whether two numbers are one object")
     reader.stack.append(Known(all(nones) is not bool(is_inverted)))
+
+
+def _is_truth(reader: Reader, one: Item, other: Item) -> Item | None:
+    """Whether a number is True, or False, which are one object each; None: neither is asked."""
+    if isinstance(other, Known) and type(other.value) is bool:
+        one, other = other, one
+    if not isinstance(one, Known) or type(one.value) is not bool:
+        return None
+    if isinstance(other, Known):
+        return Known(other.value is one.value)
+    if not isinstance(other, Number) or other.type.kind != "bool" or other.type.numpy:
+        return Known(False) if isinstance(other, Number | Complex) else None
+    return other if one.value else arithmetic.inverse_truth(reader.out, other)
 
 
 @reads("CONTAINS_OP")

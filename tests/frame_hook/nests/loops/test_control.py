@@ -475,3 +475,28 @@ def returning_from_tries(x):
 def test_exceptions_that_are_handled(function, make) -> None:
     """A turn in which something is raised is plain Python's; the others are native, within a `try` or around one."""
     assert native_turns(function, make) > N - 30
+
+
+def test_whether_a_number_is_true_itself() -> None:
+    """Python's True and False are one object each; NumPy's, and ints, are others."""
+
+    def accepted(x, n):
+        out, accept, lately = 0, True, False
+        for i in range(n):
+            accept = True
+            for j in range(3):
+                if x[i - j] > 0.9:
+                    accept = False
+                    break
+            if accept is True:
+                out += 1
+            if accept is not False and lately is True:
+                out += 3
+            out += 5 if (x[i] > 0.5) is True else 7
+            out += 11 if bool(x[i] > 0.5) is False else 13
+            out += 17 if i is True else 19
+            out += 23 if math.isnan(x[i]) is not True else 29
+            lately = accept
+        return out, accept, lately
+
+    assert native_turns(accepted, lambda: (np.random.default_rng(0).random(N), N)) > N - 30
