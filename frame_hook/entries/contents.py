@@ -59,10 +59,10 @@ def _begun(node: Node) -> tuple[Node, int]:
 
 def _rows(store: Node) -> int | None:
     """How many rows there are up to the last one that is stored to; None where that is not known, or many."""
-    ((name, attributes), *_) = store.attributes.get("path") or (("", {}),)
-    if name != "index":
+    path = store.attributes.get("path", ())
+    if not path or path[0][0] != "index":
         return None
-    (first, *_) = attributes["index"] or (None,)
+    (first, *_) = path[0][1]["index"] or (None,)
     if type(first) is int:
         past = first + 1
     elif isinstance(first, Span) and type(first.start) is type(first.length) is int:
