@@ -445,7 +445,8 @@ compile_contents(Resuming *self, PyObject *given)
         if (one == -1 && PyErr_Occurred()) {
             return -1;
         }
-        fits = one >= CONTENTS_UNKNOWN && one < self->n_slots && (one < 0 || self->slots[one] >= 0);
+        /* what is less than CONTENTS_UNKNOWN is for the nest alone to read */
+        fits = one >= INT32_MIN / 2 && one < self->n_slots && (one < 0 || self->slots[one] >= 0);
         self->copies = self->copies || one >= 0;
         ((int32_t *)PyBytes_AS_STRING(self->contents))[i] = (int32_t)one;
     }

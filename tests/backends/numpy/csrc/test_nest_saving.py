@@ -379,6 +379,21 @@ def test_what_nobody_has_seen_stays() -> None:
     assert saved == 0
 
 
+@pytest.mark.parametrize("rows", [1, 3, 16])
+def test_rows_in_front_are_saved(rows: int) -> None:
+    """Of zeros behind some rows these are copied, and all is as it was behind a turn in doubt."""
+    begun = np.zeros(MANY)
+    begun[:rows] = 2.5
+    for contents in (ZERO, ARBITRARY):
+        seen, code = Seen(), UNKNOWN - 1 - (2 * (rows - 1) + (contents == ZERO))
+        saved = seen.undone(
+            lambda nest, code=code: nest(begun.copy(), iter(range(9)), contents=told(code, UNKNOWN))
+        )
+        assert_same(seen.found[1][:rows], begun[:rows])
+        assert seen.found[1][rows:].any() == (contents == ARBITRARY)
+        assert saved == 8 * rows
+
+
 def test_nothing_is_known_behind_a_commit() -> None:
     """What a chunk has committed stays where a later one is undone."""
     found: list[list[float]] = []

@@ -74,6 +74,33 @@ def with_views(x, by):
     return y
 
 
+# Of these some rows in front are, which were stored since
+
+
+def begun(x, by):
+    y, z = np.empty(len(x)), np.zeros((len(x), 3))
+    y[0] = x[0] / by[0]
+    z[0] = 2.0
+    z[1, 2] = x[1]
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] / by[i] + x[i]
+        z[i, 0] = z[i - 1, 2] + 1.0
+        z[i, 2] += y[i]
+        y[0] += 1.0
+    return y, z
+
+
+def begun_by_slices(x, by):
+    y, z = np.zeros(len(x)), np.zeros((len(x), 2), dtype=np.int64)
+    y[:3] = x[2::-1]
+    y[8:4:-2] = 3.0
+    z[2:4, 1] = 7
+    for i in range(len(x) - 1):
+        y[i + 1] += y[i] / by[i]
+        z[i + 1] += z[i]
+    return y, z
+
+
 # Of these something is, as somebody may have seen it, or it is not what it was made as
 
 
@@ -83,6 +110,28 @@ def stored_before(x, by):
     for i in range(len(x)):
         y[i] += x[i] / by[i]
         y[3] += 1.0
+    return y
+
+
+def stored_behind(x, by):
+    y, z = np.zeros(len(x)), np.zeros((2, len(x)))
+    y[-1] = 5.0
+    y[0] = 1.0
+    z[1] = 3.0
+    z[:, 0] = 2.0
+    for i in range(len(x)):
+        y[i] += x[i] / by[i]
+        z[0, i] += z[1, i]
+        y[-1] += 1.0
+    return y, z
+
+
+def few(x, by):
+    y = np.zeros((3, len(x)))
+    y[2] = x
+    for i in range(len(x)):
+        y[0, i] += y[2, i] / by[i]
+        y[2, 0] += 1.0
     return y
 
 
@@ -167,8 +216,11 @@ def fortran(x, by):
 
 
 KNOWN = [unseen, summed, counted, copied, with_views]
+BEGUN = [begun, begun_by_slices]
 SAVED = [
     stored_before,
+    stored_behind,
+    few,
     source_changed,
     source_changed_inside,
     part_of_source_changed,
@@ -230,7 +282,7 @@ def warmed(function: Callable[..., Any]) -> Any:
 
 
 @pytest.mark.any_python
-@pytest.mark.parametrize("function", [*KNOWN, *SAVED, *OTHERS])
+@pytest.mark.parametrize("function", [*KNOWN, *BEGUN, *SAVED, *OTHERS])
 def test_a_turn_that_warns(function) -> None:
     """Wherever a turn warns, all is as plain Python leaves it."""
     compiled = warmed(function)
@@ -254,6 +306,18 @@ def test_nothing_is_saved(function) -> None:
         assert outcome(compiled, -1) == outcome(function, -1)
         free += saved_bytes(compiled) == before
     assert free > (10 if function is copied else 50)
+
+
+@pytest.mark.parametrize("function", BEGUN)
+def test_few_rows_are_saved(function) -> None:
+    """Where some rows in front were stored behind the making, most calls copy these alone."""
+    compiled = warmed(function)
+    cheap = 0
+    for _ in range(100):
+        before = saved_bytes(compiled)
+        assert outcome(compiled, -1) == outcome(function, -1)
+        cheap += 0 < saved_bytes(compiled) - before < 8 * COUNT
+    assert cheap > 50
 
 
 @pytest.mark.parametrize("function", SAVED)

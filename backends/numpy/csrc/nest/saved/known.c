@@ -13,8 +13,37 @@
 #include "nest/given/arrays.h"
 #include "nest/saved/saved.h"
 
-/* As the caller says it; not negative: the place of an array that it equals, behind the objects. */
+/* As the caller says it; not negative: the place of an array that it equals, behind the objects.
+ * Less than UNKNOWN: zeros or arbitrary numbers behind some rows along the first axis. */
 enum { UNKNOWN = -3, ARBITRARY = -2, ZERO = -1 };
+
+/* How many rows in front hold something else, of which a number of the caller's tells; that is made
+ * one about those behind them. */
+static npy_intp
+rows_in_front(int32_t *contents)
+{
+    if (*contents >= UNKNOWN) {
+        return 0;
+    }
+    int32_t both = UNKNOWN - 1 - *contents;
+    *contents = both & 1 ? ZERO : ARBITRARY;
+    return (both >> 1) + 1;
+}
+
+/* Add the rows in front of an array to what is saved. False: it has no more than these. */
+static bool
+add_rows(Saved *saved, PyArrayObject *array, npy_intp rows)
+{
+    npy_intp first[NPY_MAXDIMS] = {0}, count[NPY_MAXDIMS];
+    if (PyArray_NDIM(array) == 0 || PyArray_DIM(array, 0) <= rows) {
+        return false;
+    }
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        count[axis] = axis == 0 ? rows : PyArray_DIM(array, axis);
+    }
+    saved_add_box(saved, array, first, count, false);
+    return true;
+}
 
 /* Read the objects behind those of a nest's slots, and the keyword `contents`, bytes, a number for
  * each slot. 0, or -1 with an exception. */
@@ -90,8 +119,12 @@ known_add(const Known *known, const Nest *nest, int number, Saved *saved)
 {
     int32_t contents = known->contents == NULL ? UNKNOWN : known->contents[number];
     PyArrayObject *array = (PyArrayObject *)known->objects[number];
-    if (contents <= UNKNOWN || Py_REFCNT(array) != 1 || PyArray_BASE(array) != NULL ||
+    npy_intp rows = rows_in_front(&contents);
+    if (contents == UNKNOWN || Py_REFCNT(array) != 1 || PyArray_BASE(array) != NULL ||
         !PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) || !is_one_piece(array)) {
+        return false;
+    }
+    if (rows > 0 && !add_rows(saved, array, rows)) {
         return false;
     }
     size_t bytes = (size_t)PyArray_NBYTES(array);
