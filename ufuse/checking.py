@@ -14,7 +14,9 @@ from ufuse.errors import UfuseError
 from ufuse.frame_hook.nests.entries.entry import Making, NestMaker
 from ufuse.graph import ops
 from ufuse.graph.memory.buffers import Buffers, version_of
-from ufuse.graph.nest import ARRAYS, MARKS, OBJECTS, TURNS, ArraySlot, Nest
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import ARRAYS, MARKS, OBJECTS, ArraySlot
+from ufuse.graph.nest_types import TURNS
 from ufuse.graph.node import Graph, Node
 from ufuse.graph.semantics import nest_boxing, nest_generators, nest_reference, reference
 from ufuse.graph.semantics.check_nest import check_nest

@@ -18,11 +18,11 @@ from ufuse.backends.numpy.nest_code.maps import SCRATCHES
 from ufuse.backends.numpy.nest_passes.flow import Flow
 from ufuse.backends.numpy.nest_passes.independence import outermost_turn, own_parts
 from ufuse.backends.numpy.nest_passes.reach import written_parts
-from ufuse.graph.nest import (
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import (
     ARRAYS,
     CONTAINERS,
     GIVEN_CONTAINERS,
-    KINDS,
     MARKS,
     OBJECTS,
     ArraySlot,
@@ -31,13 +31,13 @@ from ufuse.graph.nest import (
     KeysSlot,
     ListSlot,
     MemberSlot,
-    Nest,
     NumberSlot,
     ObjectSlot,
     RangeSlot,
     ResultSlot,
     Slot,
 )
+from ufuse.graph.nest_types import KINDS
 
 WITHIN = ("", "array", "column")  # as C numbers them
 LEAST_SHARED = 100e3  # nanoseconds of a turn around loops that threads may share

@@ -6,8 +6,22 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ufuse.graph.nest import (
+from ufuse.graph.nest import Block, Instruction, Map, Nest, Scalar, Step, View
+from ufuse.graph.nest_slots import (
     ARRAYS,
+    GIVEN_CONTAINERS,
+    INDEX,
+    MARKS,
+    MOST_COLUMNS,
+    OBJECTS,
+    ArraySlot,
+    GivenRows,
+    KeysSlot,
+    ListSlot,
+    MemberSlot,
+    NumberSlot,
+)
+from ufuse.graph.nest_types import (
     COMPLEX,
     DOTS,
     DRAWS,
@@ -15,36 +29,18 @@ from ufuse.graph.nest import (
     F32,
     F64,
     FOLDS,
-    GIVEN_CONTAINERS,
     I1,
     I64,
-    INDEX,
     INTEGERS,
     KINDS,
     MAP_AXES,
-    MARKS,
-    MOST_COLUMNS,
-    OBJECTS,
     PARTS,
     POSITIONS,
     PRODUCTS,
     REALS,
     SIGNATURES,
     TURNS,
-    ArraySlot,
-    Block,
-    GivenRows,
-    Instruction,
-    KeysSlot,
-    ListSlot,
-    Map,
-    MemberSlot,
-    Nest,
-    NumberSlot,
-    Scalar,
-    Step,
     Value,
-    View,
     element_type,
 )
 from ufuse.graph.semantics.check import GraphError

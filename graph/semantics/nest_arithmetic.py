@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.nest import (
+from ufuse.graph.nest import numpy_function
+from ufuse.graph.nest_types import (
     COMPARISONS,
     F32,
     F64,
@@ -22,7 +23,6 @@ from ufuse.graph.nest import (
     REALS,
     SIGNATURES,
     limits,
-    numpy_function,
 )
 
 LIMIT = 1 << 63

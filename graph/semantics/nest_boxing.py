@@ -12,27 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.nest import (
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import (
     ARRAYS,
-    EXIT,
-    KINDS,
-    MAP_AXES,
     MARKS,
-    NO_ARRAY,
     OBJECTS,
-    PARTS,
-    TABLE_AXES,
-    TURNS,
     ArraySlot,
     GivenRows,
     KeysSlot,
     ListSlot,
     MemberSlot,
-    Nest,
     NumberSlot,
     RangeSlot,
     ResultSlot,
 )
+from ufuse.graph.nest_types import EXIT, KINDS, MAP_AXES, NO_ARRAY, PARTS, TABLE_AXES, TURNS
 from ufuse.graph.semantics.nest_arithmetic import LIMIT, Number
 
 RANGE_ITERATOR = type(iter(range(0)))

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.nest import GeneratorSlot, Nest
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import GeneratorSlot
 from ufuse.graph.semantics.nest_arithmetic import Number
 
 

@@ -10,22 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.nest import (
-    DRAWS,
-    EXIT,
-    F32,
-    F64,
-    I1,
-    INTEGERS,
-    REALS,
-    TURNS,
-    U64,
-    Block,
-    Instruction,
-    Nest,
-    RangeSlot,
-    limits,
-)
+from ufuse.graph.nest import Block, Instruction, Nest
+from ufuse.graph.nest_slots import RangeSlot
+from ufuse.graph.nest_types import DRAWS, EXIT, F32, F64, I1, INTEGERS, REALS, TURNS, U64, limits
 from ufuse.graph.semantics.nest_arithmetic import LIMIT, RULES, DoubtError, Number, called
 from ufuse.graph.semantics.nest_boxing import (
     arrays_of,

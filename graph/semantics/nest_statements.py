@@ -7,14 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.nest import (
-    POSITIONS,
-    Instruction,
-    Map,
-    Scalar,
-    Step,
-    View,
-)
+from ufuse.graph.nest import Instruction, Map, Scalar, Step, View
+from ufuse.graph.nest_types import POSITIONS
 from ufuse.graph.semantics.nest_arithmetic import DoubtError
 
 PRODUCTS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {

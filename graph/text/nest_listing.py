@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ufuse.graph.nest import Block, Instruction, Map, Nest, Scalar, Value, View, number_text
+from ufuse.graph.nest import Block, Instruction, Map, Nest, Scalar, View, number_text
+from ufuse.graph.nest_types import Value
 
 # fmt: off
 BINARY = {

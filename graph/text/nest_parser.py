@@ -10,41 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.graph.nest import (
+from ufuse.graph.nest import PLAIN_NAME, Block, End, Instruction, Map, Nest, Scalar, Step, View
+from ufuse.graph.nest_slots import (
     ARRAYS,
     CONTAINERS,
     GIVEN_CONTAINERS,
-    KINDS,
     MARKS,
     OBJECTS,
-    PLAIN_NAME,
-    TABLE_AXES,
     ArraySlot,
-    Block,
     Column,
-    End,
     GeneratorSlot,
     GivenRows,
-    Instruction,
     KeysSlot,
     ListSlot,
-    Map,
     MemberSlot,
-    Nest,
     NumberSlot,
     ObjectSlot,
     RangeSlot,
     ResultSlot,
-    Scalar,
     Slot,
-    Step,
-    Value,
-    Variable,
-    View,
 )
-from ufuse.graph.nest import (
-    NUMBERS as NUMBER_KINDS,
-)
+from ufuse.graph.nest_types import KINDS, TABLE_AXES, Value, Variable
+from ufuse.graph.nest_types import NUMBERS as NUMBER_KINDS
 from ufuse.graph.text.values import TextError
 
 NAME = rf"(?:{PLAIN_NAME.pattern}|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")"

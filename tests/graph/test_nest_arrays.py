@@ -11,7 +11,8 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_code import RANGE, Code, array, number
 from tests.support.tiles import assert_same
-from ufuse.graph.nest import Map, Nest, Scalar, Step, Value, View
+from ufuse.graph.nest import Map, Nest, Scalar, Step, View
+from ufuse.graph.nest_types import Value
 from ufuse.graph.semantics.nest_reference import execute, run
 
 D, L, B = np.dtype(float), np.dtype(int), np.dtype(bool)

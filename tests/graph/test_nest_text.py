@@ -13,19 +13,9 @@ pytest.importorskip("llvmlite")
 
 from tests.support import random_maps, random_nests
 from tests.support.nest_code import RANGE, Code, array, number
-from ufuse.graph.nest import (
-    ARRAYS,
-    F32,
-    F64,
-    MARKS,
-    OBJECTS,
-    ArraySlot,
-    Map,
-    Nest,
-    NumberSlot,
-    Step,
-    View,
-)
+from ufuse.graph.nest import Map, Nest, Step, View
+from ufuse.graph.nest_slots import ARRAYS, MARKS, OBJECTS, ArraySlot, NumberSlot
+from ufuse.graph.nest_types import F32, F64
 from ufuse.graph.semantics.check import GraphError
 from ufuse.graph.semantics.check_nest import LAWS, check_nest
 from ufuse.graph.text import TextError

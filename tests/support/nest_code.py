@@ -13,7 +13,9 @@ from tests.support.nests import Own
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.nest_code.maps import SCRATCHES
 from ufuse.backends.numpy.nest_code.nests import compiled_nest, improved_nest
-from ufuse.graph.nest import (
+from ufuse.graph.nest import Block, End, Instruction, Map, Nest, View
+from ufuse.graph.nest_slots import ArraySlot, NumberSlot, RangeSlot, Slot
+from ufuse.graph.nest_types import (
     ELEMENTS,
     F32,
     F64,
@@ -22,18 +24,8 @@ from ufuse.graph.nest import (
     SIGNATURES,
     TURNS,
     U64,
-    ArraySlot,
-    Block,
-    End,
-    Instruction,
-    Map,
-    Nest,
-    NumberSlot,
-    RangeSlot,
-    Slot,
     Value,
     Variable,
-    View,
 )
 from ufuse.graph.semantics.nest_arithmetic import bits
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.backends.numpy import _tiles
-from ufuse.graph.nest import MAP_AXES
+from ufuse.graph.nest_types import MAP_AXES
 
 
 class Own(ctypes.Structure):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tests.support.nest_code import RANGE, Code, Machine, array, number
-from ufuse.graph.nest import F64, I64, Map, Nest, Scalar, Step, Value, View
+from ufuse.graph.nest import Map, Nest, Scalar, Step, View
+from ufuse.graph.nest_types import F64, I64, Value
 from ufuse.graph.semantics.nest_arithmetic import DoubtError
 from ufuse.graph.semantics.nest_reference import follow
 

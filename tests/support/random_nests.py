@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tests.support.nest_code import RANGE, Code, array, number
-from ufuse.graph.nest import (
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import (
     ELEMENTS,
     F64,
     I1,
@@ -20,7 +21,6 @@ from ufuse.graph.nest import (
     REALS,
     SIGNATURES,
     TURNS,
-    Nest,
     Value,
     limits,
 )

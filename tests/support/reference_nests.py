@@ -11,7 +11,8 @@ import pytest
 from ufuse.backends import numpy as backend
 from ufuse.frame_hook import session, tracing
 from ufuse.frame_hook.tracing import Tracer
-from ufuse.graph.nest import ArraySlot, Nest
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import ArraySlot
 from ufuse.graph.semantics import nest_boxing, nest_reference
 from ufuse.graph.semantics.check_nest import check_nest
 from ufuse.graph.text.nest_parser import parse_nest

@@ -7,7 +7,8 @@ from ufuse.backends.numpy.nest_code.body import TYPES, Body, literal
 from ufuse.backends.numpy.nest_code.calls import loop_of
 from ufuse.backends.numpy.nest_code.powers import Doubled, nearest_power
 from ufuse.backends.numpy.nest_passes.buffers import BATCH, BYTES, LANES, WORD, Batch
-from ufuse.graph.nest import F64, KNOWN_POWERS, Instruction
+from ufuse.graph.nest import Instruction
+from ufuse.graph.nest_types import F64, KNOWN_POWERS
 
 
 def emit_batch_put(body: Body, one: Instruction) -> str:

@@ -13,7 +13,8 @@ from ufuse.backends.numpy.nest_code.notes import Notes
 from ufuse.backends.numpy.nest_passes.bounds import Bounds, bound
 from ufuse.backends.numpy.nest_passes.plain import hidden, is_plain, plain_text
 from ufuse.backends.numpy.nest_passes.versions import is_late
-from ufuse.graph.nest import (
+from ufuse.graph.nest import Instruction, Nest
+from ufuse.graph.nest_types import (
     F32,
     F64,
     I1,
@@ -22,8 +23,6 @@ from ufuse.graph.nest import (
     PARTS,
     REALS,
     WRITERS,
-    Instruction,
-    Nest,
     Value,
     element_type,
 )

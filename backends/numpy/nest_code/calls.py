@@ -9,7 +9,8 @@ from ufuse.backends.numpy.llvm.symbols import checked
 from ufuse.backends.numpy.nest_code.body import TYPES, Body, literal
 from ufuse.backends.numpy.nest_passes.buffers import LOOPS, MOST_INPUTS
 from ufuse.backends.numpy.nest_passes.keeping import keeps_flags
-from ufuse.graph.nest import F64, Instruction
+from ufuse.graph.nest import Instruction
+from ufuse.graph.nest_types import F64
 
 
 def emit_numpy(body: Body, one: Instruction) -> str:

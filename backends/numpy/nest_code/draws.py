@@ -16,7 +16,8 @@ import numpy as np
 from ufuse.backends.numpy.llvm.symbols import KINDS, checked
 from ufuse.backends.numpy.nest_code.body import TYPES, Body
 from ufuse.backends.numpy.nest_code.maps import lose_patience, place_of
-from ufuse.graph.nest import DRAWS, Instruction
+from ufuse.graph.nest import Instruction
+from ufuse.graph.nest_types import DRAWS
 from ufuse.graph.semantics.nest_generators import bit_generator_of
 
 SYMBOLS = {

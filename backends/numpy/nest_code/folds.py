@@ -19,7 +19,8 @@ from ufuse.backends.numpy.nest_code.maps import (
     place_of,
 )
 from ufuse.backends.planning.loops import Loop
-from ufuse.graph.nest import DOTS, I1, POSITIONS, Instruction, Step, View
+from ufuse.graph.nest import Instruction, Step, View
+from ufuse.graph.nest_types import DOTS, I1, POSITIONS
 
 BUFFER = 8192  # elements of NumPy's buffers
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ufuse.backends.numpy.nest_code.body import TYPES, Body, as_word, of_word, result_type
 from ufuse.backends.numpy.nest_code.lists import grow
-from ufuse.graph.nest import F64, Instruction
+from ufuse.graph.nest import Instruction
+from ufuse.graph.nest_types import F64
 
 WORD = 8  # bytes
 

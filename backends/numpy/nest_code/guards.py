@@ -10,7 +10,8 @@ from ufuse.backends.numpy.nest_passes.fits import Fits, Inside
 from ufuse.backends.numpy.nest_passes.hoisting import FEW
 from ufuse.backends.numpy.nest_passes.integers import SMALL
 from ufuse.backends.numpy.nest_passes.polynomials import Atom, Polynomial
-from ufuse.graph.nest import I64, Instruction
+from ufuse.graph.nest import Instruction
+from ufuse.graph.nest_types import I64
 
 Last = Mapping[Atom, str]  # what variables that turn are in the last turn
 

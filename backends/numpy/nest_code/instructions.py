@@ -43,7 +43,8 @@ from ufuse.backends.numpy.nest_code.lists import emit_append, emit_enter, emit_f
 from ufuse.backends.numpy.nest_code.maps import emit_alloc, emit_map
 from ufuse.backends.numpy.nest_code.powers import emit_power
 from ufuse.backends.numpy.nest_code.share import emit_share
-from ufuse.graph.nest import (
+from ufuse.graph.nest import Instruction
+from ufuse.graph.nest_types import (
     F32,
     F64,
     I1,
@@ -53,7 +54,6 @@ from ufuse.graph.nest import (
     REALS,
     U32,
     U64,
-    Instruction,
     Value,
     limits,
 )

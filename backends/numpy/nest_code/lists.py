@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ufuse.backends.numpy.nest_code.body import TYPES, Body, own_variable
 from ufuse.backends.numpy.nest_code.maps import WORDS
-from ufuse.graph.nest import I1, Instruction, Nest, ResultSlot
+from ufuse.graph.nest import Instruction, Nest
+from ufuse.graph.nest_slots import ResultSlot
+from ufuse.graph.nest_types import I1
 
 
 def memory_of(body: Body, number: int) -> int:

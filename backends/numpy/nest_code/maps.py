@@ -20,20 +20,8 @@ from ufuse.backends.numpy.loops import depends_on_operands, depends_on_strides
 from ufuse.backends.numpy.nest_code.body import TYPES, ZEROS, Body
 from ufuse.backends.planning.loops import Loop, cast_loop, copy_loop
 from ufuse.graph import ops
-from ufuse.graph.nest import (
-    ELEMENTS,
-    F64,
-    I1,
-    I64,
-    MAP_AXES,
-    Instruction,
-    Map,
-    Nest,
-    Scalar,
-    Step,
-    Value,
-    View,
-)
+from ufuse.graph.nest import Instruction, Map, Nest, Scalar, Step, View
+from ufuse.graph.nest_types import ELEMENTS, F64, I1, I64, MAP_AXES, Value
 from ufuse.graph.records import record
 
 SCRATCHES = 1  # memories of a nest behind its temporaries'

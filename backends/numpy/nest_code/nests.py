@@ -49,7 +49,8 @@ from ufuse.backends.numpy.nest_passes.plain import consumed, stored
 from ufuse.backends.numpy.nest_passes.shared_loops import with_shared_loops
 from ufuse.backends.numpy.nest_passes.versions import asking_headers, is_copy, is_late, versioned
 from ufuse.backends.numpy.nest_passes.windows import without_side_ways
-from ufuse.graph.nest import F64, REALS, SELDOM, TURNS, Block, End, Instruction, Nest
+from ufuse.graph.nest import Block, End, Instruction, Nest
+from ufuse.graph.nest_types import F64, REALS, SELDOM, TURNS
 
 PARAMETERS = "ptr noalias %arrays, ptr noalias %cells, ptr noalias %memory"
 ARRAY_OPS = {

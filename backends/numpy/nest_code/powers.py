@@ -17,7 +17,8 @@ from typing import NamedTuple
 from ufuse.backends.numpy.nest_code.body import Body, literal
 from ufuse.backends.numpy.nest_code.calls import emit_function
 from ufuse.backends.numpy.nest_passes.nearest import MOST, is_nearest
-from ufuse.graph.nest import F64, KNOWN_POWERS, Instruction
+from ufuse.graph.nest import Instruction
+from ufuse.graph.nest_types import F64, KNOWN_POWERS
 
 # Of a double's bits: one in its exponent, and the exponent of 1.
 ONE, BIAS = 1 << 52, 1023 << 52

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ufuse.backends.numpy.nest_code.body import TYPES, Body, as_word, of_word
 from ufuse.backends.numpy.nest_passes.shared_loops import Share
-from ufuse.graph.nest import F64, I64, Instruction
+from ufuse.graph.nest import Instruction
+from ufuse.graph.nest_types import F64, I64
 
 FEWEST_TURNS = 64  # of a loop of which C is asked; what it asks itself takes less than so many
 

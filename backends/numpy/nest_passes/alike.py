@@ -12,7 +12,8 @@ import numpy as np
 
 from ufuse.backends.numpy.llvm.symbols import PREFIX, address_of
 from ufuse.backends.numpy.nest_passes.buffers import BATCH, LOOPS, MOST_INPUTS
-from ufuse.graph.nest import F32, F64, Nest, numpy_function
+from ufuse.graph.nest import Nest, numpy_function
+from ufuse.graph.nest_types import F32, F64
 
 MOST_TRIED = 512  # elements
 ONE, BOTH = 9, 67  # of so many one is odd: of an operand, and of all

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from ufuse.backends.numpy.nest_passes.flow import Flow
 from ufuse.backends.numpy.nest_passes.integers import ROW
 from ufuse.backends.numpy.nest_passes.versions import NOT_COPIED
-from ufuse.graph.nest import I1, I64, Block, End, Instruction, Nest, Value, Variable
+from ufuse.graph.nest import Block, End, Instruction, Nest
+from ufuse.graph.nest_types import I1, I64, Value, Variable
 
 SHORTEST = 8  # turns of a copy: in front of it stands a test
 MOST_INSTRUCTIONS = 120  # of a loop, as there are two of it

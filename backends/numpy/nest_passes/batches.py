@@ -24,18 +24,9 @@ from ufuse.backends.numpy.nest_passes.buffers import FEWEST, Batch
 from ufuse.backends.numpy.nest_passes.integers import Integers, Turns
 from ufuse.backends.numpy.nest_passes.nearest import is_nearest
 from ufuse.backends.numpy.nest_passes.slices import Key, NoSliceError, Slice, Slices
-from ufuse.graph.nest import (
-    I1,
-    I64,
-    KNOWN_POWERS,
-    Block,
-    End,
-    Instruction,
-    Nest,
-    RangeSlot,
-    Value,
-    Variable,
-)
+from ufuse.graph.nest import Block, End, Instruction, Nest
+from ufuse.graph.nest_slots import RangeSlot
+from ufuse.graph.nest_types import I1, I64, KNOWN_POWERS, Value, Variable
 
 MOST_COPIED = 120  # instructions of a loop with powers alone, which is copied once more
 MOST_CALLS = 8  # of a loop: each has a buffer on the stack

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from ufuse.graph.nest import INTEGERS, Block, End, Instruction, Nest, Value
+from ufuse.graph.nest import Block, End, Instruction, Nest
+from ufuse.graph.nest_types import INTEGERS, Value
 
 Bounds = dict[str, int]  # of variables; those that are missing may be anything
 HIGHEST = (1 << 63) - 1

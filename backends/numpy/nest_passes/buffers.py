@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ufuse.graph.nest import F32, F64, KNOWN_POWERS
+from ufuse.graph.nest_types import F32, F64, KNOWN_POWERS
 from ufuse.graph.records import record
 
 BATCH = 128  # turns whose calls are one

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ufuse.backends.numpy.nest_passes.integers import SMALL
-from ufuse.graph.nest import I1, I64, INTEGERS, Block, Instruction, Value
+from ufuse.graph.nest import Block, Instruction
+from ufuse.graph.nest_types import I1, I64, INTEGERS, Value
 
 HIGHEST = (1 << 63) - 1
 FAR = 1 << 62  # from the limits, at least

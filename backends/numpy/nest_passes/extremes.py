@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ufuse.backends.numpy.nest_passes.versions import is_copy
-from ufuse.graph.nest import I1, INTEGERS, Block, Instruction, Nest, Value
+from ufuse.graph.nest import Block, Instruction, Nest
+from ufuse.graph.nest_types import I1, INTEGERS, Value
 
 LESS = {"ilt": True, "ile": True, "igt": False, "ige": False}
 FEWEST = 3  # of fewer there is one order alone

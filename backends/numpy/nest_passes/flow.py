@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
-from ufuse.graph.nest import TURNS, Block, Instruction, Nest
+from ufuse.graph.nest import Block, Instruction, Nest
+from ufuse.graph.nest_types import TURNS
 
 
 class Flow:

@@ -14,7 +14,8 @@ from ufuse.backends.numpy.nest_passes.alike import is_alike
 from ufuse.backends.numpy.nest_passes.buffers import BYTES, VECTOR
 from ufuse.backends.numpy.nest_passes.keeping import is_wide
 from ufuse.backends.numpy.nest_passes.versions import is_copy
-from ufuse.graph.nest import SIGNATURES, Block, Instruction, Nest, Value, numpy_function
+from ufuse.graph.nest import Block, Instruction, Nest, numpy_function
+from ufuse.graph.nest_types import SIGNATURES, Value
 from ufuse.graph.records import record
 
 MOVED = {"const", "select", "call"}  # beside arithmetic: what may be done later

@@ -18,20 +18,9 @@ from ufuse.backends.numpy.nest_passes.polynomials import (
     split,
     total,
 )
-from ufuse.graph.nest import (
-    POSITIONS,
-    SIGNATURES,
-    TURNS,
-    WRITERS,
-    ArraySlot,
-    Instruction,
-    Nest,
-    NumberSlot,
-    RangeSlot,
-    Scalar,
-    Value,
-    View,
-)
+from ufuse.graph.nest import Instruction, Nest, Scalar, View
+from ufuse.graph.nest_slots import ArraySlot, NumberSlot, RangeSlot
+from ufuse.graph.nest_types import POSITIONS, SIGNATURES, TURNS, WRITERS, Value
 from ufuse.graph.records import record
 
 NUMBER_OPS = {op for op, _ in SIGNATURES} | set("const get set select call dim doubt_if".split())

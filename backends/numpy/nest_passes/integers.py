@@ -18,7 +18,9 @@ from ufuse.backends.numpy.nest_passes.polynomials import (
     product,
     total,
 )
-from ufuse.graph.nest import I64, TURNS, Block, Instruction, Nest, RangeSlot, Value
+from ufuse.graph.nest import Block, Instruction, Nest
+from ufuse.graph.nest_slots import RangeSlot
+from ufuse.graph.nest_types import I64, TURNS, Value
 from ufuse.graph.records import record
 
 Known = dict[str, Polynomial | None]  # of variables that change; None where it is no polynomial

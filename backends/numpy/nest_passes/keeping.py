@@ -16,7 +16,8 @@ import numpy as np
 from ufuse.backends.numpy.llvm.symbols import PREFIX, address_of
 from ufuse.backends.numpy.nest_passes.alike import SPECIAL
 from ufuse.backends.numpy.nest_passes.buffers import BYTES, LOOPS, MOST_INPUTS, VECTOR
-from ufuse.graph.nest import F32, Nest, numpy_function
+from ufuse.graph.nest import Nest, numpy_function
+from ufuse.graph.nest_types import F32
 
 MOST_LONGER = 1.6  # times as long as for one number a call for a vector of them may take
 USUAL = 48  # numbers of ordinary size that are tried, beside those that are not

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ufuse.backends.numpy.llvm.symbols import library_function
-from ufuse.graph.nest import KNOWN_POWERS, Nest
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import KNOWN_POWERS
 
 MOST = 128  # logarithm of a result, of either sign
 # What a process compares: of so many numbers those whose powers lie so far from the middle of two doubles, in parts of

@@ -7,17 +7,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ufuse.graph.nest import (
-    SIGNATURES,
-    Block,
-    Instruction,
-    Map,
-    Nest,
-    Scalar,
-    Step,
-    Value,
-    View,
-)
+from ufuse.graph.nest import Block, Instruction, Map, Nest, Scalar, Step, View
+from ufuse.graph.nest_types import SIGNATURES, Value
 
 PURE = {op for op, _ in SIGNATURES} | {"select"}
 

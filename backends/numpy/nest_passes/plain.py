@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ufuse.backends.numpy.nest_passes.buffers import Batch
-from ufuse.graph.nest import KNOWN_POWERS, REALS, Block, Instruction, Value
+from ufuse.graph.nest import Block, Instruction
+from ufuse.graph.nest_types import KNOWN_POWERS, REALS, Value
 
 ROUNDING = {
     "add",

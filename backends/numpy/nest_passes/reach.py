@@ -14,7 +14,8 @@ from ufuse.backends.numpy.nest_passes.polynomials import (
     number,
     split,
 )
-from ufuse.graph.nest import I64, TURNS, Nest
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import I64, TURNS
 from ufuse.graph.records import record
 
 MOST_PARTS = 6  # of one array

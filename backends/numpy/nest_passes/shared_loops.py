@@ -18,22 +18,9 @@ from ufuse.backends.numpy.nest_passes.independence import (
 )
 from ufuse.backends.numpy.nest_passes.integers import Integers
 from ufuse.backends.numpy.nest_passes.polynomials import atom, number
-from ufuse.graph.nest import (
-    I1,
-    I64,
-    KINDS,
-    TURNS,
-    ArraySlot,
-    Block,
-    End,
-    Instruction,
-    Nest,
-    NumberSlot,
-    RangeSlot,
-    Slot,
-    Value,
-    Variable,
-)
+from ufuse.graph.nest import Block, End, Instruction, Nest
+from ufuse.graph.nest_slots import ArraySlot, NumberSlot, RangeSlot, Slot
+from ufuse.graph.nest_types import I1, I64, KINDS, TURNS, Value, Variable
 from ufuse.graph.records import record
 from ufuse.graph.semantics.nest_live import live_variables
 

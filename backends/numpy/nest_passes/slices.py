@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from ufuse.backends.numpy.nest_passes.integers import Integers
 from ufuse.backends.numpy.nest_passes.polynomials import difference, number
-from ufuse.graph.nest import SIGNATURES, Block, Instruction, Nest, Value
+from ufuse.graph.nest import Block, Instruction, Nest
+from ufuse.graph.nest_types import SIGNATURES, Value
 
 Key = tuple[str, int]  # a block, and the place of an instruction in it
 # Beside arithmetic: what can be done twice.

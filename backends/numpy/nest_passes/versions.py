@@ -32,7 +32,8 @@ from ufuse.backends.numpy.nest_passes.polynomials import (
     split,
 )
 from ufuse.backends.numpy.nest_passes.polynomials import number as number_of
-from ufuse.graph.nest import I1, INTEGERS, TURNS, Block, End, Instruction, Nest, Value
+from ufuse.graph.nest import Block, End, Instruction, Nest
+from ufuse.graph.nest_types import I1, INTEGERS, TURNS, Value
 
 NOT_COPIED = {  # they take most of a turn
     "map", "fold", "dot", "reduce", "matmul", "take", "put", "position", "scan", "nonzero", "sort", "argsort", "draws",

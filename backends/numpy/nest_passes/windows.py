@@ -16,7 +16,8 @@ from ufuse.backends.numpy.nest_passes.polynomials import (
     split,
     total,
 )
-from ufuse.graph.nest import I1, SELDOM, Block, End, Instruction, Nest, Value
+from ufuse.graph.nest import Block, End, Instruction, Nest
+from ufuse.graph.nest_types import I1, SELDOM, Value
 
 UNLIKE = {"ieq": "ine", "ige": "ilt", "ile": "igt"}  # what holds where another does not
 

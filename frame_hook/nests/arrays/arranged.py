@@ -9,26 +9,15 @@ import numpy as np
 
 from ufuse.frame_hook.nests.arrays import elementwise, making, reductions, statements, views
 from ufuse.frame_hook.nests.arrays.composed import EVERYTHING, NOTHING
+from ufuse.frame_hook.nests.known.arrays import Array, Converted, Lazy, Length, Part
 from ufuse.frame_hook.nests.known.integers import minus, range_length
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    NP_FLOAT,
-    NP_INT,
-    Array,
-    Converted,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Length,
-    NotNativeError,
-    Number,
-    Part,
-    TemporaryKind,
-)
+from ufuse.frame_hook.nests.known.kinds import INT, NP_FLOAT, NP_INT, NotNativeError, TemporaryKind
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import F64, I1, I64, Value, View
+from ufuse.graph.nest import View
+from ufuse.graph.nest_types import F64, I1, I64, Value
 
 WHOLE, REAL, BOOL = np.dtype(int), np.dtype(float), np.dtype(bool)
 VECTOR = ((0, 1),)

@@ -22,30 +22,16 @@ from ufuse.frame_hook.nests.arrays import (
     window_folds,
 )
 from ufuse.frame_hook.nests.arrays.elementwise import is_array
-from ufuse.frame_hook.nests.known.values import (
-    CALLABLE,
-    INT,
-    Array,
-    Complex,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Listed,
-    MadeList,
-    Method,
-    NotNativeError,
-    Number,
-    Part,
-    RaggedRow,
-    Row,
-    SliceOf,
-)
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part, Row
+from ufuse.frame_hook.nests.known.containers import MadeList, RaggedRow
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Complex, Known, Number
+from ufuse.frame_hook.nests.known.values import CALLABLE, Item, Items, Listed, Method, SliceOf
 from ufuse.frame_hook.nests.numbers import arithmetic, complexes
 from ufuse.frame_hook.nests.reading.operations import ATTRIBUTE, METHOD
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph import ops
-from ufuse.graph.nest import I64
+from ufuse.graph.nest_types import I64
 
 Rule = Callable[..., Item]
 

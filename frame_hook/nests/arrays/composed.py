@@ -9,31 +9,22 @@ from typing import TypeGuard
 import numpy as np
 
 from ufuse.frame_hook.nests.arrays import elementwise, making, reductions, rolls, statements, views
-from ufuse.frame_hook.nests.known import values
+from ufuse.frame_hook.nests.known import kinds
+from ufuse.frame_hook.nests.known.arrays import Array, Axis, Lazy, Length, Part
 from ufuse.frame_hook.nests.known.integers import minus, plus
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     INT,
     NP_BOOL,
     NP_FLOAT,
-    Array,
-    Axis,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Length,
-    Listed,
     NotNativeError,
-    Number,
-    Part,
-    SliceOf,
     TemporaryKind,
-    is_none,
 )
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, SliceOf, is_none
 from ufuse.frame_hook.nests.numbers import arithmetic, conversions
 from ufuse.frame_hook.nests.numbers.functions import MOST_DECIMALS
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import ELEMENTS, F64, I1, I64, Value
+from ufuse.graph.nest_types import ELEMENTS, F64, I1, I64, Value
 
 NOTHING = Known(None)
 EVERYTHING = SliceOf(NOTHING, NOTHING, NOTHING)
@@ -193,7 +184,7 @@ def all_close(
         every = reductions.fold(reader, "logical_and", found)
         assert isinstance(every, Number)
         found = every
-    return Number(values.BOOL, found.value)
+    return Number(kinds.BOOL, found.value)
 
 
 def outer(reader: Reader, left: Item, right: Item) -> Lazy:

@@ -5,28 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ufuse.frame_hook.nests.arrays import elementwise, gathers, tables, views
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Member, Part
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    Array,
-    ArrayKind,
-    Character,
-    Complex,
-    Holder,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Listed,
-    Member,
-    NotNativeError,
-    Number,
-    Part,
-)
+from ufuse.frame_hook.nests.known.kinds import INT, ArrayKind, Holder, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Character, Complex, Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed
 from ufuse.frame_hook.nests.numbers import complexes, conversions
 from ufuse.frame_hook.nests.reading.operations import ELEMENT, STORE, UNPACKED
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, U32, Value
+from ufuse.graph.nest_types import COMPLEX, ELEMENTS, I1, I64, U32, Value
 
 MOST_ITEMS = 32  # of a tuple that is stored into a row
 

@@ -9,28 +9,23 @@ from dataclasses import replace
 import numpy as np
 
 from ufuse.frame_hook.nests.arrays import rolls, statements, views
-from ufuse.frame_hook.nests.known.integers import doubt_unlike
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.arrays import (
     Array,
     ArrayItem,
-    ArrayKind,
-    Complex,
     Converted,
-    Item,
-    Items,
-    Known,
     Lazy,
     Length,
-    Listed,
-    NotNativeError,
-    Number,
     Part,
     Rolled,
 )
+from ufuse.frame_hook.nests.known.integers import doubt_unlike
+from ufuse.frame_hook.nests.known.kinds import ArrayKind, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Complex, Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed
 from ufuse.frame_hook.nests.numbers import complexes, conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph import ops
-from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, MAP_AXES
+from ufuse.graph.nest_types import COMPLEX, ELEMENTS, I1, I64, MAP_AXES
 from ufuse.graph.types import ArrayType, NumberType
 from ufuse.graph.typing import infer
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     FLOAT,
     INT,
     TYPES,
     EitherKind,
-    Item,
-    Items,
     NotNativeError,
-    Number,
     NumberKind,
 )
+from ufuse.frame_hook.nests.known.numbers import Number
+from ufuse.frame_hook.nests.known.values import Item, Items
 from ufuse.frame_hook.nests.numbers import arithmetic, conversions, either
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import F64, I1, I64, U64, Value
+from ufuse.graph.nest_types import F64, I1, I64, U64, Value
 
 
 def compared(arguments: list[Item]) -> list[Item]:

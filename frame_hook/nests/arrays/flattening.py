@@ -7,17 +7,11 @@ from dataclasses import replace
 
 from ufuse.frame_hook.nests.arrays import elementwise, reductions, statements, views
 from ufuse.frame_hook.nests.arrays.elementwise import is_array
-from ufuse.frame_hook.nests.known.values import (
-    Array,
-    Axis,
-    Item,
-    Lazy,
-    Length,
-    NotNativeError,
-    Part,
-)
+from ufuse.frame_hook.nests.known.arrays import Array, Axis, Lazy, Length, Part
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64
+from ufuse.graph.nest_types import I1, I64
 
 
 def in_rows(reader: Reader, item: Item) -> Array:

@@ -14,21 +14,14 @@ from ufuse.frame_hook.nests.arrays import (
     views,
 )
 from ufuse.frame_hook.nests.arrays.elementwise import BOOL, is_array
+from ufuse.frame_hook.nests.known.arrays import Array, Axis, Lazy, Part
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
-from ufuse.frame_hook.nests.known.values import (
-    Array,
-    Axis,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Listed,
-    NotNativeError,
-    Part,
-    SliceOf,
-)
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, SliceOf
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import MAP_AXES, View
+from ufuse.graph.nest import View
+from ufuse.graph.nest_types import MAP_AXES
 
 INT = np.dtype(int)
 

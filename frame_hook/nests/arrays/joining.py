@@ -15,23 +15,14 @@ from ufuse.frame_hook.nests.arrays import (
     views,
 )
 from ufuse.frame_hook.nests.arrays.elementwise import is_array
+from ufuse.frame_hook.nests.known.arrays import Array, Length, Part
 from ufuse.frame_hook.nests.known.integers import doubt_unlike, plus
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    Array,
-    Item,
-    Items,
-    Known,
-    Length,
-    Listed,
-    NotNativeError,
-    Number,
-    Part,
-    SliceOf,
-)
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, SliceOf
 from ufuse.frame_hook.nests.reading.operations import AS_ROW
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I64
+from ufuse.graph.nest_types import I64
 
 NOTHING: Item = Known(None)
 

@@ -8,26 +8,16 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from ufuse.frame_hook.nests.arrays import elementwise, reductions, statements, views
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Length, Part
+from ufuse.frame_hook.nests.known.containers import MadeList, MadeRows
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
-from ufuse.frame_hook.nests.known.values import (
-    Array,
-    Complex,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Length,
-    Listed,
-    MadeList,
-    MadeRows,
-    NotNativeError,
-    Number,
-    Part,
-)
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Complex, Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed
 from ufuse.frame_hook.nests.numbers import complexes, conversions
 from ufuse.frame_hook.nests.reading.operations import AS_ARRAY, AS_ROW
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import COMPLEX, ELEMENTS, I1, I64, Value
+from ufuse.graph.nest_types import COMPLEX, ELEMENTS, I1, I64, Value
 
 Rule = Callable[..., Item]
 MOST_NUMBERS = 64  # of an array that is made of numbers

@@ -6,22 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from ufuse.frame_hook.nests.arrays import making
 from ufuse.frame_hook.nests.known.code import Code
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     BOOL,
     FLOAT,
     INT,
     NP_BOOL,
     NP_FLOAT,
     TYPES,
-    Complex,
-    Item,
-    Items,
-    Known,
-    Method,
     NotNativeError,
-    Number,
     kind_of,
 )
+from ufuse.frame_hook.nests.known.numbers import Complex, Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Method
 from ufuse.frame_hook.nests.numbers import complexes, conversions
 from ufuse.frame_hook.nests.reading.operations import ATTRIBUTE, METHOD
 from ufuse.frame_hook.nests.reading.reader import Reader

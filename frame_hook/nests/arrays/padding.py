@@ -9,24 +9,14 @@ import numpy as np
 
 from ufuse.frame_hook.nests.arrays import elementwise, reductions, statements, views
 from ufuse.frame_hook.nests.arrays.composed import EVERYTHING, NOTHING
+from ufuse.frame_hook.nests.known.arrays import Array, Length, Part
 from ufuse.frame_hook.nests.known.integers import minus, plus
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    NP_INT,
-    Array,
-    Item,
-    Items,
-    Known,
-    Length,
-    Listed,
-    NotNativeError,
-    Number,
-    Part,
-    SliceOf,
-)
+from ufuse.frame_hook.nests.known.kinds import INT, NP_INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, SliceOf
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest_types import I1, I64, Value
 from ufuse.graph.records import record
 
 BACKWARDS = SliceOf(NOTHING, NOTHING, Known(-1))

@@ -10,26 +10,15 @@ import numpy as np
 
 from ufuse.frame_hook.nests.arrays import elementwise, statements, views
 from ufuse.frame_hook.nests.arrays.elementwise import BOOL, is_array
+from ufuse.frame_hook.nests.known.arrays import Array, Axis, Lazy, Length, Part
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
-from ufuse.frame_hook.nests.known.values import (
-    NP_FLOAT,
-    NP_INT,
-    Array,
-    Axis,
-    Complex,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Length,
-    NotNativeError,
-    Number,
-    Part,
-    TemporaryKind,
-)
+from ufuse.frame_hook.nests.known.kinds import NP_FLOAT, NP_INT, NotNativeError, TemporaryKind
+from ufuse.frame_hook.nests.known.numbers import Complex, Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items
 from ufuse.frame_hook.nests.numbers import complexes
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import (
+from ufuse.graph.nest import View
+from ufuse.graph.nest_types import (
     COMPLEX,
     DOTS,
     ELEMENTS,
@@ -40,7 +29,6 @@ from ufuse.graph.nest import (
     MAP_AXES,
     POSITIONS,
     Value,
-    View,
 )
 
 FLOAT = np.dtype(float)

@@ -8,19 +8,12 @@ from itertools import pairwise, product
 from math import prod
 
 from ufuse.frame_hook.nests.arrays import statements, views
+from ufuse.frame_hook.nests.known.arrays import Axis, Converted, Lazy, Length, Part, Rolled
 from ufuse.frame_hook.nests.known.integers import minus, plus, times
-from ufuse.frame_hook.nests.known.values import (
-    ArrayKind,
-    Axis,
-    Converted,
-    Lazy,
-    Length,
-    Part,
-    Rolled,
-)
+from ufuse.frame_hook.nests.known.kinds import ArrayKind
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph import ops
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest_types import I1, I64, Value
 
 MOVES = frozenset({"copy", "cast", "where"})
 MOST_REGIONS = 27  # three along each of three axes

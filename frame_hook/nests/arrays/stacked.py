@@ -13,24 +13,18 @@ import numpy as np
 
 from ufuse.frame_hook.nests.arrays import elementwise, views
 from ufuse.frame_hook.nests.given.temporaries import holders_in
+from ufuse.frame_hook.nests.known.arrays import Array, ArrayItem, Axis, Lazy, Length, Member, Part
 from ufuse.frame_hook.nests.known.integers import doubt_unlike, wrapped
-from ufuse.frame_hook.nests.known.values import (
-    Array,
-    ArrayItem,
+from ufuse.frame_hook.nests.known.kinds import (
     ArrayKind,
-    Axis,
     Holder,
-    Item,
-    Lazy,
-    Length,
-    Member,
     NotNativeError,
-    Part,
     TemporaryKind,
     array_kind,
 )
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, MAP_AXES
+from ufuse.graph.nest_types import I1, MAP_AXES
 
 
 def why_not_stacked(values: Sequence[Any]) -> str | None:

@@ -8,20 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.known.values import (
-    Array,
-    ArrayKind,
-    Axis,
-    Converted,
-    Holder,
-    Lazy,
-    Length,
-    NotNativeError,
-    Part,
-    Rolled,
-)
+from ufuse.frame_hook.nests.known.arrays import Array, Axis, Converted, Lazy, Length, Part, Rolled
+from ufuse.frame_hook.nests.known.kinds import ArrayKind, Holder, NotNativeError
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import COMPLEX, ELEMENTS, MAP_AXES, Map, Scalar, Step, Value, View
+from ufuse.graph.nest import Map, Scalar, Step, View
+from ufuse.graph.nest_types import COMPLEX, ELEMENTS, MAP_AXES, Value
 
 MANY_ELEMENTS = 100_000  # of a statement: graphs compute longer ones in one pass for several
 MOST_ELEMENTS = 4_000_000  # of a statement: to save more takes long

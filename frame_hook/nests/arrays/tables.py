@@ -6,26 +6,15 @@ A row is a list of the program's. It is named by its index alone, so that what i
 from __future__ import annotations
 
 from ufuse.frame_hook.nests.arrays import elementwise, views
+from ufuse.frame_hook.nests.known.arrays import ListPart, Numbers, Objects, Row, Table
 from ufuse.frame_hook.nests.known.integers import greatest, minus
-from ufuse.frame_hook.nests.known.values import (
-    ArrayKind,
-    Holder,
-    Item,
-    Known,
-    ListPart,
-    NotNativeError,
-    Number,
-    Numbers,
-    Objects,
-    Row,
-    SliceOf,
-    Table,
-    is_none,
-)
+from ufuse.frame_hook.nests.known.kinds import ArrayKind, Holder, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, SliceOf, is_none
 from ufuse.frame_hook.nests.numbers import conversions, either
 from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, STORE, UNPACKED
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import ELEMENTS, I1, I64, Value
+from ufuse.graph.nest_types import ELEMENTS, I1, I64, Value
 
 
 def row(table: Table, index: Value) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import NoneType
 
 from ufuse.frame_hook.nests.arrays import windows
+from ufuse.frame_hook.nests.known.arrays import Array, Axis, Length, Part
 from ufuse.frame_hook.nests.known.integers import (
     doubt_outside,
     doubt_unlike,
@@ -15,25 +16,19 @@ from ufuse.frame_hook.nests.known.integers import (
     times,
     wrapped,
 )
-from ufuse.frame_hook.nests.known.values import (
-    Array,
+from ufuse.frame_hook.nests.known.kinds import (
     ArrayKind,
-    Axis,
     Holder,
-    Item,
-    Items,
-    Known,
-    Length,
     NotNativeError,
-    Part,
-    SliceOf,
     TemporaryKind,
     ViewKind,
-    is_none,
 )
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.values import Item, Items, SliceOf, is_none
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, MAP_AXES, Value, View
+from ufuse.graph.nest import View
+from ufuse.graph.nest_types import I1, I64, MAP_AXES, Value
 
 
 def part(reader: Reader, item: Array | Part) -> Part:

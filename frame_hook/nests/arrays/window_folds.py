@@ -15,21 +15,14 @@ import numpy as np
 
 from ufuse.frame_hook.nests.arrays import windows
 from ufuse.frame_hook.nests.arrays.window_operands import Operands, converted
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part
 from ufuse.frame_hook.nests.known.code import Code
 from ufuse.frame_hook.nests.known.frames import Version
-from ufuse.frame_hook.nests.known.values import (
-    ELEMENT_KINDS,
-    Array,
-    Generated,
-    Item,
-    Lazy,
-    NotNativeError,
-    Number,
-    NumberKind,
-    Part,
-)
+from ufuse.frame_hook.nests.known.kinds import ELEMENT_KINDS, NotNativeError, NumberKind
+from ufuse.frame_hook.nests.known.numbers import Number
+from ufuse.frame_hook.nests.known.values import Generated, Item
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import ELEMENTS, F32, F64, I1, SELDOM, Value
+from ufuse.graph.nest_types import ELEMENTS, F32, F64, I1, SELDOM, Value
 
 LANES = 8  # of NumPy's sums
 MOST_BLOCKS = 100  # of a nest, with the sides of windows

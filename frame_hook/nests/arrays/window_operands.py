@@ -9,24 +9,22 @@ from dataclasses import replace
 import numpy as np
 
 from ufuse.frame_hook.nests.arrays import windows
-from ufuse.frame_hook.nests.known.code import Code
-from ufuse.frame_hook.nests.known.values import (
-    ELEMENT_KINDS,
+from ufuse.frame_hook.nests.known.arrays import (
     Array,
     Axis,
     Converted,
-    Item,
     Lazy,
     Length,
-    NotNativeError,
-    Number,
     Part,
     Rolled,
-    TemporaryKind,
     Window,
 )
+from ufuse.frame_hook.nests.known.code import Code
+from ufuse.frame_hook.nests.known.kinds import ELEMENT_KINDS, NotNativeError, TemporaryKind
+from ufuse.frame_hook.nests.known.numbers import Number
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import ELEMENTS, F32, F64, I64, INTEGERS, Value
+from ufuse.graph.nest_types import ELEMENTS, F32, F64, I64, INTEGERS, Value
 
 MOST_OF_WHOLE = 16  # elements of whole arrays or rows
 MOST_OPERATIONS = 150  # loads and steps, for all elements

@@ -8,25 +8,18 @@ import operator
 from collections.abc import Callable, Sequence
 
 from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.nests.known.arrays import Array, Part, Window
 from ufuse.frame_hook.nests.known.code import Code
 from ufuse.frame_hook.nests.known.frames import Function
 from ufuse.frame_hook.nests.known.integers import minus, plus
+from ufuse.frame_hook.nests.known.kinds import ColumnKind, NotNativeError, NumberKind
+from ufuse.frame_hook.nests.known.numbers import Known
 from ufuse.frame_hook.nests.known.positions import loop_positions, while_headers
-from ufuse.frame_hook.nests.known.values import (
-    Array,
-    ColumnKind,
-    Item,
-    Known,
-    NotNativeError,
-    NumberKind,
-    Part,
-    SliceOf,
-    Window,
-    is_none,
-)
+from ufuse.frame_hook.nests.known.values import Item, SliceOf, is_none
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Instruction, Value
+from ufuse.graph.nest import Instruction
+from ufuse.graph.nest_types import I1, I64, Value
 
 MOST_ELEMENTS = 128  # NumPy adds so many in one go, and halves of more
 MOST_TERMS = 12  # instructions that an integer is followed through

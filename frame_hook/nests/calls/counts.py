@@ -17,16 +17,10 @@ import numpy as np
 from ufuse.frame_hook.nests.arrays import making
 from ufuse.frame_hook.nests.calls import idioms
 from ufuse.frame_hook.nests.given.generator_methods import COUNTS
-from ufuse.frame_hook.nests.known.values import (
-    FLOAT,
-    INT,
-    NP_INT,
-    Generating,
-    Item,
-    Known,
-    NotNativeError,
-    Number,
-)
+from ufuse.frame_hook.nests.known.containers import Generating
+from ufuse.frame_hook.nests.known.kinds import FLOAT, INT, NP_INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
 

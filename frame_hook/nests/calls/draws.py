@@ -14,30 +14,25 @@ import numpy as np
 
 from ufuse.frame_hook.nests.arrays import gathers, making, statements, views
 from ufuse.frame_hook.nests.containers import tuples
+from ufuse.frame_hook.nests.known.arrays import Array, Numbers, Part
 from ufuse.frame_hook.nests.known.code import Code
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.containers import Generating, MadeList
+from ufuse.frame_hook.nests.known.kinds import (
     FLOAT,
     INT,
     NP_FLOAT,
     NP_INT,
-    Array,
-    Generating,
-    Item,
-    Items,
-    Known,
-    Listed,
-    MadeList,
     NotNativeError,
-    Number,
     NumberKind,
-    Numbers,
-    Part,
 )
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed
 from ufuse.frame_hook.nests.numbers import arithmetic
 from ufuse.frame_hook.nests.numbers.conversions import as_f64, as_i64, doubt_not_finite, number
 from ufuse.frame_hook.nests.reading.operations import ELEMENT
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import DRAWS, F64, I1, I64, Value, View
+from ufuse.graph.nest import View
+from ufuse.graph.nest_types import DRAWS, F64, I1, I64, Value
 from ufuse.graph.records import record
 
 

@@ -21,41 +21,35 @@ from ufuse.frame_hook.library.numeric import COMPENSATES
 from ufuse.frame_hook.nests.arrays import elementwise, extremes, making
 from ufuse.frame_hook.nests.calls import inlining
 from ufuse.frame_hook.nests.containers import keeping, made_lists, made_rows
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, ListPart, Numbers, Part, Row
+from ufuse.frame_hook.nests.known.containers import (
+    CellOf,
+    MadeFunction,
+    MadeList,
+    MadeRows,
+    OwnLists,
+    RaggedRow,
+    RangeOf,
+)
 from ufuse.frame_hook.nests.known.frames import LOST, RESULT, Function
+from ufuse.frame_hook.nests.known.kinds import FLOAT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Empty, Known, Number
 from ufuse.frame_hook.nests.known.values import (
     CALLABLE,
-    FLOAT,
-    Array,
-    CellOf,
-    Empty,
     Generated,
     GridOf,
     Item,
     Items,
     Kind,
-    Known,
-    Lazy,
     Listed,
-    ListPart,
-    MadeFunction,
-    MadeList,
-    MadeRows,
     MapOf,
-    NotNativeError,
-    Number,
-    Numbers,
-    OwnLists,
-    Part,
-    RaggedRow,
-    RangeOf,
-    Row,
     Turning,
     known_truth,
 )
 from ufuse.frame_hook.nests.numbers import arithmetic, complexes, conversions, either
 from ufuse.frame_hook.nests.reading import operations
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import F64, I1, I64, Value
+from ufuse.graph.nest_types import F64, I1, I64, Value
 from ufuse.graph.records import record
 
 CLOSURE = 8  # the flag of MAKE_FUNCTION, and the argument of SET_FUNCTION_ATTRIBUTE

@@ -19,35 +19,27 @@ from ufuse.frame_hook.nests.arrays import elements, elementwise, views
 from ufuse.frame_hook.nests.containers import keeping, made_lists
 from ufuse.frame_hook.nests.given import attributes
 from ufuse.frame_hook.nests.given.outside import Outside
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Numbers, Part
+from ufuse.frame_hook.nests.known.containers import MadeList, RangeOf, Thing
 from ufuse.frame_hook.nests.known.integers import range_length
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError, ViewKind
+from ufuse.frame_hook.nests.known.numbers import Known, Number
 from ufuse.frame_hook.nests.known.values import (
-    INT,
     MOST_MEMBERS,
-    Array,
     Elements,
     Grid,
     GridOf,
     Item,
     Items,
-    Known,
-    Lazy,
-    MadeList,
-    NotNativeError,
-    Number,
-    Numbers,
-    Part,
-    RangeOf,
     Stepped,
-    Thing,
     Together,
     TurnKind,
-    ViewKind,
     Whole,
 )
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.objects.classes import class_member, guard_member, uses_plain
 from ufuse.frame_hook.trace.symbols import Source, Unread
-from ufuse.graph.nest import I1, I64, MAP_AXES, Value
+from ufuse.graph.nest_types import I1, I64, MAP_AXES, Value
 
 # Classes of NumPy's that are written in Python around a product or flatiter: where an instance has that.
 WRAPPERS: dict[type, str] = {np.ndindex: "_iter", np.ndenumerate: "iter"}

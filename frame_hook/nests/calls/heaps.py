@@ -10,13 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ufuse.frame_hook.nests.calls import idioms
-from ufuse.frame_hook.nests.known.values import (
-    Item,
-    Listed,
-    MadeList,
-    MadeRows,
-    NotNativeError,
-)
+from ufuse.frame_hook.nests.known.containers import MadeList, MadeRows
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.values import Item, Listed
 from ufuse.frame_hook.nests.reading.reader import Reader
 
 Sift = Callable[..., None]

@@ -17,35 +17,18 @@ from ufuse.frame_hook.nests.arrays import elementwise, making, statements, views
 from ufuse.frame_hook.nests.calls import inlining
 from ufuse.frame_hook.nests.containers import characters, made_dicts
 from ufuse.frame_hook.nests.given import attributes
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Numbers, Part
+from ufuse.frame_hook.nests.known.containers import MadeFunction, MadeList, RangeOf, Thing
 from ufuse.frame_hook.nests.known.frames import is_filled
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
-from ufuse.frame_hook.nests.known.values import (
-    BOOL,
-    FLOAT,
-    INT,
-    Array,
-    Item,
-    Known,
-    Lazily,
-    Lazy,
-    Listed,
-    MadeFunction,
-    MadeList,
-    NotNativeError,
-    Number,
-    NumberKind,
-    Numbers,
-    Part,
-    RangeOf,
-    Thing,
-    Vectorized,
-    is_none,
-)
+from ufuse.frame_hook.nests.known.kinds import BOOL, FLOAT, INT, NotNativeError, NumberKind
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Lazily, Listed, Vectorized, is_none
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import Unread
-from ufuse.graph.nest import ELEMENTS, I1
+from ufuse.graph.nest_types import ELEMENTS, I1
 
 Function = Callable[..., Any]
 VECTORIZED_CALL = np.vectorize.__call__

@@ -11,6 +11,7 @@ from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.nests.calls import recursion
 from ufuse.frame_hook.nests.containers import identity, keeping
+from ufuse.frame_hook.nests.known.containers import MadeFunction
 from ufuse.frame_hook.nests.known.frames import (
     Frame,
     Function,
@@ -18,17 +19,11 @@ from ufuse.frame_hook.nests.known.frames import (
     attributes_in,
     without_attributes,
 )
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known, constant_kind
 from ufuse.frame_hook.nests.known.positions import written
 from ufuse.frame_hook.nests.known.tries import CallsItselfError
-from ufuse.frame_hook.nests.known.values import (
-    Item,
-    Items,
-    Kind,
-    Known,
-    MadeFunction,
-    NotNativeError,
-    constant_kind,
-)
+from ufuse.frame_hook.nests.known.values import Item, Items, Kind
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.opcodes.calls import bind
 from ufuse.frame_hook.trace import symbols

@@ -23,58 +23,57 @@ from ufuse.frame_hook.nests.containers import (
     ragged,
 )
 from ufuse.frame_hook.nests.containers.tuples import check_members, chosen, chosen_number, is_number
+from ufuse.frame_hook.nests.known.arrays import (
+    Array,
+    Lazy,
+    ListPart,
+    Numbers,
+    Objects,
+    Part,
+    Row,
+    Table,
+)
+from ufuse.frame_hook.nests.known.containers import (
+    MadeList,
+    MadeRows,
+    OwnList,
+    OwnLists,
+    Ragged,
+    RaggedRow,
+    RangeOf,
+)
 from ufuse.frame_hook.nests.known.integers import doubt_unlike, range_length
+from ufuse.frame_hook.nests.known.kinds import INT, NP_BOOL, NotNativeError, ViewKind
+from ufuse.frame_hook.nests.known.numbers import Known, Number, Text
 from ufuse.frame_hook.nests.known.tries import GrowError
 from ufuse.frame_hook.nests.known.values import (
-    INT,
-    NP_BOOL,
-    Array,
     Elements,
     EnumerateOf,
     Grid,
     GridOf,
     Item,
     Items,
-    Known,
     Lazily,
-    Lazy,
     Listed,
-    ListPart,
-    MadeList,
-    MadeRows,
     MapOf,
     Mapped,
     Members,
-    NotNativeError,
-    Number,
-    Numbers,
-    Objects,
-    OwnList,
-    OwnLists,
     Pairs,
     PairsOf,
-    Part,
-    Ragged,
     RaggedItems,
-    RaggedRow,
     RaggedRows,
-    RangeOf,
     ReversedOf,
-    Row,
     Rows,
-    Table,
-    Text,
     Together,
     Turning,
     TurnKind,
     Viewed,
-    ViewKind,
     Whole,
     ZipOf,
 )
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, MAP_AXES, Value
+from ufuse.graph.nest_types import I1, I64, MAP_AXES, Value
 
 SEQUENCES = (
     Array

@@ -10,15 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ufuse.frame_hook.nests.calls import idioms
-from ufuse.frame_hook.nests.known.values import (
-    Item,
-    Known,
-    Listed,
-    MadeList,
-    MadeRows,
-    NotNativeError,
-    Numbers,
-)
+from ufuse.frame_hook.nests.known.arrays import Numbers
+from ufuse.frame_hook.nests.known.containers import MadeList, MadeRows
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.values import Item, Listed
 from ufuse.frame_hook.nests.reading.reader import Reader
 
 Search = Callable[[Any, Any], int]

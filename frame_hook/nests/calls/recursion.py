@@ -19,28 +19,18 @@ from ufuse.frame_hook.nests.arrays import elementwise
 from ufuse.frame_hook.nests.containers import keeping
 from ufuse.frame_hook.nests.containers.identity import SMALL_INTS
 from ufuse.frame_hook.nests.given.temporaries import holders_in, parts_in
+from ufuse.frame_hook.nests.known.arrays import Lazy
+from ufuse.frame_hook.nests.known.containers import MadeFunction
 from ufuse.frame_hook.nests.known.frames import Frame, Function, Version, attributes_in, is_filled
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError, TemporaryKind, ViewKind, kind_of
+from ufuse.frame_hook.nests.known.numbers import Known, Number
 from ufuse.frame_hook.nests.known.recursive import Called
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    Generated,
-    Item,
-    Items,
-    Kind,
-    Known,
-    Lazy,
-    MadeFunction,
-    NotNativeError,
-    Number,
-    TemporaryKind,
-    Turning,
-    ViewKind,
-    kind_of,
-)
+from ufuse.frame_hook.nests.known.values import Generated, Item, Items, Kind, Turning
 from ufuse.frame_hook.nests.numbers import complexes
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.trace import symbols
-from ufuse.graph.nest import I1, I64, Block, Instruction, Value
+from ufuse.graph.nest import Block, Instruction
+from ufuse.graph.nest_types import I1, I64, Value
 from ufuse.graph.semantics.nest_live import live_variables
 
 RETURNS = -1  # the position of what stands for whoever called

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ufuse.frame_hook.nests.calls import idioms
-from ufuse.frame_hook.nests.known.values import Item, NotNativeError
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.nests.numbers import functions
 from ufuse.frame_hook.nests.reading.reader import Reader
 

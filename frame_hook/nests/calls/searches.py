@@ -9,24 +9,15 @@ from typing import TypeGuard
 from ufuse.frame_hook.nests.calls import generators
 from ufuse.frame_hook.nests.calls.generators import EACH, Consumer
 from ufuse.frame_hook.nests.containers import keeping
+from ufuse.frame_hook.nests.known.arrays import Numbers, Row
+from ufuse.frame_hook.nests.known.containers import MadeList, RaggedRow
 from ufuse.frame_hook.nests.known.frames import Function
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    Generated,
-    Item,
-    Kind,
-    Known,
-    Listed,
-    MadeList,
-    NotNativeError,
-    Number,
-    Numbers,
-    RaggedRow,
-    Row,
-)
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Generated, Item, Kind, Listed
 from ufuse.frame_hook.nests.numbers import arithmetic, conversions, either
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest_types import I1, I64, Value
 
 METHODS = frozenset(("index", "count"))
 

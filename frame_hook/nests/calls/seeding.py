@@ -16,7 +16,10 @@ import numpy as np
 from ufuse.frame_hook.nests.calls import draws
 from ufuse.frame_hook.nests.given import generator_methods
 from ufuse.frame_hook.nests.given.generator_methods import is_default_rng
-from ufuse.frame_hook.nests.known.values import Generating, Generator, Item, Known, NotNativeError
+from ufuse.frame_hook.nests.known.containers import Generating, Generator
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.nests.reading.reader import Reader
 
 

@@ -17,24 +17,14 @@ import numpy as np
 from ufuse.frame_hook.nests.arrays import arranged, elementwise, making, reductions, views
 from ufuse.frame_hook.nests.calls import draws, idioms
 from ufuse.frame_hook.nests.given import generator_methods
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    Array,
-    Generating,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Listed,
-    NotNativeError,
-    Number,
-    Part,
-    SliceOf,
-    TemporaryKind,
-)
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part
+from ufuse.frame_hook.nests.known.containers import Generating
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError, TemporaryKind
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, SliceOf
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64
+from ufuse.graph.nest_types import I1, I64
 from ufuse.graph.semantics.nest_generators import bit_generator_of
 
 Draw = Callable[[int], int]

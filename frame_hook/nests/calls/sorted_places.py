@@ -16,18 +16,10 @@ import numpy as np
 
 from ufuse.frame_hook.nests.arrays import elementwise, views
 from ufuse.frame_hook.nests.calls import idioms
-from ufuse.frame_hook.nests.known.values import (
-    FLOAT,
-    INT,
-    Array,
-    Item,
-    Known,
-    Lazy,
-    NotNativeError,
-    Number,
-    NumberKind,
-    Part,
-)
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part
+from ufuse.frame_hook.nests.known.kinds import FLOAT, INT, NotNativeError, NumberKind
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
 

@@ -10,23 +10,13 @@ from typing import TypeVar
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import VERSION
 from ufuse.frame_hook.nests.containers import keeping
+from ufuse.frame_hook.nests.known.containers import RangeOf
 from ufuse.frame_hook.nests.known.frames import Version
+from ufuse.frame_hook.nests.known.kinds import NumberKind, kind_of
+from ufuse.frame_hook.nests.known.numbers import Known, TurnConstant, constant_kind
 from ufuse.frame_hook.nests.known.positions import loop_positions
 from ufuse.frame_hook.nests.known.tries import RollError
-from ufuse.frame_hook.nests.known.values import (
-    Item,
-    Items,
-    ItemsKind,
-    Kind,
-    Known,
-    NumberKind,
-    RangeOf,
-    TurnConstant,
-    Turning,
-    Unrolled,
-    constant_kind,
-    kind_of,
-)
+from ufuse.frame_hook.nests.known.values import Item, Items, ItemsKind, Kind, Turning, Unrolled
 from ufuse.frame_hook.nests.reading.reader import Reader
 
 _Kind = TypeVar("_Kind", bound=Kind | None)

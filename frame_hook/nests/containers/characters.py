@@ -10,22 +10,13 @@ from collections.abc import Sequence
 
 from ufuse.frame_hook.nests.arrays import elements, views
 from ufuse.frame_hook.nests.known.code import Code
-from ufuse.frame_hook.nests.known.values import (
-    BOOL,
-    INT,
-    Character,
-    Item,
-    Items,
-    Known,
-    NotNativeError,
-    Number,
-    SliceOf,
-    Text,
-)
+from ufuse.frame_hook.nests.known.kinds import BOOL, INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Character, Known, Number, Text
+from ufuse.frame_hook.nests.known.values import Item, Items, SliceOf
 from ufuse.frame_hook.nests.numbers import either
 from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, METHOD, methods_of
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, U32, Value
+from ufuse.graph.nest_types import I1, I64, U32, Value
 
 ASCII = 128
 CASE = ord("a") - ord("A")

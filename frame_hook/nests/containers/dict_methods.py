@@ -9,17 +9,10 @@ from typing import Any
 
 from ufuse.frame_hook.nests.containers import made_dicts, own_groups, removals
 from ufuse.frame_hook.nests.given.keyed import FACTORIES
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    DictView,
-    Item,
-    Known,
-    MadeDict,
-    Method,
-    NewDict,
-    NotNativeError,
-    OwnGroups,
-)
+from ufuse.frame_hook.nests.known.containers import DictView, MadeDict, NewDict, OwnGroups
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.values import Item, Method
 from ufuse.frame_hook.nests.reading.operations import ATTRIBUTE, method_of
 from ufuse.frame_hook.nests.reading.reader import Reader
 

@@ -6,9 +6,11 @@ then: such a dict or set is neither gone over nor given back. How many items the
 
 from __future__ import annotations
 
-from ufuse.frame_hook.nests.known.values import INT, MadeDict, NotNativeError, Number, NumberKind
+from ufuse.frame_hook.nests.known.containers import MadeDict
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError, NumberKind
+from ufuse.frame_hook.nests.known.numbers import Number
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import ELEMENTS, I1, I64, Value
+from ufuse.graph.nest_types import ELEMENTS, I1, I64, Value
 
 
 def zero_of(kind: NumberKind) -> bool | int | float:

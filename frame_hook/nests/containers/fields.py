@@ -15,30 +15,20 @@ import numpy as np
 from ufuse.frame_hook.nests.arrays import views
 from ufuse.frame_hook.nests.containers import characters, keeping, object_lists, tuples
 from ufuse.frame_hook.nests.given import attributes, keyed
-from ufuse.frame_hook.nests.known.tries import FieldError
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Member, Part
+from ufuse.frame_hook.nests.known.containers import Entries, Thing
+from ufuse.frame_hook.nests.known.kinds import (
     EITHER_KINDS,
-    MOST_MEMBERS,
     TYPES,
-    Array,
     ArrayKind,
-    Character,
-    Entries,
-    EntriesView,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Member,
-    Method,
     NotNativeError,
-    Number,
-    Part,
     TemporaryKind,
-    Thing,
     ViewKind,
     item_kind,
 )
+from ufuse.frame_hook.nests.known.numbers import Character, Known, Number
+from ufuse.frame_hook.nests.known.tries import FieldError
+from ufuse.frame_hook.nests.known.values import MOST_MEMBERS, EntriesView, Item, Items, Method
 from ufuse.frame_hook.nests.numbers import arithmetic, conversions, either
 from ufuse.frame_hook.nests.reading.operations import (
     ATTRIBUTE,
@@ -51,7 +41,7 @@ from ufuse.frame_hook.nests.reading.operations import (
 from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.frame_hook.trace.followed import is_key
 from ufuse.frame_hook.trace.symbols import Symbol, Unread
-from ufuse.graph.nest import I1, I64
+from ufuse.graph.nest_types import I1, I64
 
 METHODS = ("get", "items", "keys", "values")
 NOT_KEYED = "it changes a dict that is not known to have ints, or pairs of them, as keys of numbers of one type"

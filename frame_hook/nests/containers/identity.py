@@ -16,26 +16,17 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.code.instructions import Instruction
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part
+from ufuse.frame_hook.nests.known.containers import Generating, Ragged
+from ufuse.frame_hook.nests.known.kinds import FLOAT, INT, ArrayKind, Holder, Listing
+from ufuse.frame_hook.nests.known.numbers import Empty, Known, Number
 from ufuse.frame_hook.nests.known.values import (
     CALLABLE,
-    FLOAT,
-    INT,
-    Array,
-    ArrayKind,
     Elements,
-    Empty,
-    Generating,
     Grid,
-    Holder,
     Item,
     Items,
-    Known,
-    Lazy,
-    Listing,
     Method,
-    Number,
-    Part,
-    Ragged,
     Together,
     TurnKind,
     Viewed,
@@ -43,7 +34,7 @@ from ufuse.frame_hook.nests.known.values import (
 )
 from ufuse.frame_hook.nests.numbers.either import is_either
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest_types import I1, I64, Value
 
 SMALL_INTS = range(-5, 257)  # there is one object of each
 MAKE_INTS = frozenset(("+", "-", "*", "//", "&", "|", "^"))  # others may give an operand as it is

@@ -15,28 +15,11 @@ from ufuse.frame_hook.nests.given import growing
 from ufuse.frame_hook.nests.given.growing import MOST_COLUMNS, Growth
 from ufuse.frame_hook.nests.given.temporaries import OTHER_ORDER
 from ufuse.frame_hook.nests.known import ragged_shapes
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    Array,
-    ArrayItem,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Listed,
-    MadeList,
-    MadeRows,
-    Method,
-    NotNativeError,
-    Number,
-    Numbers,
-    OtherList,
-    OwnLists,
-    Part,
-    SliceOf,
-    TemporaryKind,
-    kind_of,
-)
+from ufuse.frame_hook.nests.known.arrays import Array, ArrayItem, Lazy, Numbers, OtherList, Part
+from ufuse.frame_hook.nests.known.containers import MadeList, MadeRows, OwnLists
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError, TemporaryKind, kind_of
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, Method, SliceOf
 from ufuse.frame_hook.nests.numbers import conversions, either
 from ufuse.frame_hook.nests.reading.operations import (
     ATTRIBUTE,

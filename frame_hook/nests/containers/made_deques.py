@@ -6,23 +6,15 @@ from collections.abc import Sequence
 
 from ufuse.frame_hook.nests.arrays import elements, elementwise, views
 from ufuse.frame_hook.nests.containers import made_lists, made_rows
+from ufuse.frame_hook.nests.known.containers import MadeDeque, MadeList, OwnLists
 from ufuse.frame_hook.nests.known.integers import doubt_outside, minus, plus, wrapped
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known, Number
 from ufuse.frame_hook.nests.known.tries import GrowError
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    Item,
-    Items,
-    Known,
-    Listed,
-    MadeDeque,
-    MadeList,
-    NotNativeError,
-    Number,
-    OwnLists,
-)
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed
 from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, method_of, methods_of
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest_types import I1, I64, Value
 
 methods_of(frozenset(("append", "pop", "popleft")), MadeDeque)
 

@@ -21,30 +21,19 @@ from ufuse.frame_hook.nests.containers import (
 )
 from ufuse.frame_hook.nests.given.keyed import SEVERAL_TYPES
 from ufuse.frame_hook.nests.given.temporaries import holders_in, parts_in
-from ufuse.frame_hook.nests.known.tries import GrowError
-from ufuse.frame_hook.nests.known.values import (
-    BOOL,
-    INT,
-    NP_INT,
-    Axis,
+from ufuse.frame_hook.nests.known.arrays import Axis, Length, Part
+from ufuse.frame_hook.nests.known.containers import (
     DictView,
     EntryOf,
-    Item,
-    Items,
-    Known,
-    Length,
-    Listed,
     ListsOf,
     MadeDict,
     MadeList,
     NewDict,
-    NotNativeError,
-    Number,
-    NumberKind,
-    Part,
-    Turning,
-    ZipOf,
 )
+from ufuse.frame_hook.nests.known.kinds import BOOL, INT, NP_INT, NotNativeError, NumberKind
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.tries import GrowError
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, Turning, ZipOf
 from ufuse.frame_hook.nests.numbers import conversions, either
 from ufuse.frame_hook.nests.reading.operations import (
     CONTAINS,
@@ -55,7 +44,8 @@ from ufuse.frame_hook.nests.reading.operations import (
     gone_over,
 )
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import ELEMENTS, I1, I32, I64, INDEX, Value
+from ufuse.graph.nest_slots import INDEX
+from ufuse.graph.nest_types import ELEMENTS, I1, I32, I64, Value
 
 SOME = NewDict, MadeDict
 LOADS = frozenset(("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW"))

@@ -21,35 +21,25 @@ from ufuse.frame_hook.nests.arrays import (
 )
 from ufuse.frame_hook.nests.containers import identity
 from ufuse.frame_hook.nests.given.temporaries import parts_in
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Length, Numbers, Part, Row
+from ufuse.frame_hook.nests.known.containers import MadeList
 from ufuse.frame_hook.nests.known.frames import Version
 from ufuse.frame_hook.nests.known.integers import greatest
-from ufuse.frame_hook.nests.known.tries import MAY_BE_MIXED, SEVERAL_TYPES, GrowError
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     BOOL,
     FLOAT,
     INT,
-    Array,
-    Elements,
-    Item,
-    Items,
-    Lazy,
-    Length,
-    Listed,
-    MadeList,
     NotNativeError,
-    Number,
     NumberKind,
-    Numbers,
-    Part,
-    Row,
-    Rows,
     TemporaryKind,
-    Turning,
 )
+from ufuse.frame_hook.nests.known.numbers import Number
+from ufuse.frame_hook.nests.known.tries import MAY_BE_MIXED, SEVERAL_TYPES, GrowError
+from ufuse.frame_hook.nests.known.values import Elements, Item, Items, Listed, Rows, Turning
 from ufuse.frame_hook.nests.numbers import conversions, either
 from ufuse.frame_hook.nests.reading.operations import AS_ARRAY, AS_ROW, ELEMENT, LENGTH, STORE
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import ELEMENTS, I1, I64, Value
+from ufuse.graph.nest_types import ELEMENTS, I1, I64, Value
 
 HELD = "a list or array that is in a list that the loop makes has another name"
 NOT_READ = "an item of a list of lists that is made in the loop is not compiled yet"

@@ -22,35 +22,24 @@ from ufuse.frame_hook.nests.arrays import (
 )
 from ufuse.frame_hook.nests.containers import made_lists, own_lists
 from ufuse.frame_hook.nests.given.temporaries import parts_in
+from ufuse.frame_hook.nests.known.arrays import Array, Axis, Lazy, Length, Part
+from ufuse.frame_hook.nests.known.containers import ListsOf, MadeList, MadeRows, OwnLists, RowOf
 from ufuse.frame_hook.nests.known.integers import doubt_outside, minus, wrapped
-from ufuse.frame_hook.nests.known.tries import SEVERAL_TYPES, GrowError
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     BOOL,
     INT,
-    Array,
     ArrayKind,
-    Axis,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Length,
-    Listed,
-    ListsOf,
-    MadeList,
-    MadeRows,
     NotNativeError,
-    Number,
     NumberKind,
-    OwnLists,
-    Part,
-    RowOf,
     TemporaryKind,
 )
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.tries import SEVERAL_TYPES, GrowError
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed
 from ufuse.frame_hook.nests.numbers import conversions, either
 from ufuse.frame_hook.nests.reading.operations import AS_ARRAY, ELEMENT, LENGTH, STORE
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest_types import I1, I64, Value
 
 MOST_IN_ROW = 16  # numbers of a tuple
 

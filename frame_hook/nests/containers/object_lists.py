@@ -19,27 +19,19 @@ from ufuse.frame_hook.nests.containers import characters
 from ufuse.frame_hook.nests.given import attributes
 from ufuse.frame_hook.nests.given.listed_objects import ObjectList, is_object, is_of_objects
 from ufuse.frame_hook.nests.given.outside import Outside
-from ufuse.frame_hook.nests.known.tries import MemberError
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.arrays import Array, Member, Objects, Row
+from ufuse.frame_hook.nests.known.containers import Bound, Thing
+from ufuse.frame_hook.nests.known.kinds import (
     BOOL,
-    Array,
     ArrayKind,
-    Bound,
-    Item,
-    Items,
-    Known,
-    Member,
     MemberKind,
     NotNativeError,
-    Number,
-    Objects,
-    Row,
-    SliceOf,
-    Thing,
     common_item_kind,
-    is_none,
     kind_of,
 )
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.tries import MemberError
+from ufuse.frame_hook.nests.known.values import Item, Items, SliceOf, is_none
 from ufuse.frame_hook.nests.numbers import conversions, either
 from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, UNPACKED
 from ufuse.frame_hook.nests.reading.reader import Reader
@@ -57,7 +49,8 @@ from ufuse.frame_hook.objects.classes import (
     uses_plain,
 )
 from ufuse.frame_hook.trace.symbols import Symbol
-from ufuse.graph.nest import ELEMENTS, I1, I64, MemberSlot, Value
+from ufuse.graph.nest_slots import MemberSlot
+from ufuse.graph.nest_types import ELEMENTS, I1, I64, Value
 
 # What a class inherits for which comparing its objects asks whether they are one: `object.__ne__` calls `__eq__`.
 PLAIN_COMPARISONS = {

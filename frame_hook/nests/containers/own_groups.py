@@ -8,23 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ufuse.frame_hook.nests.containers import made_dicts, own_lists
-from ufuse.frame_hook.nests.known.tries import GrowError
-from ufuse.frame_hook.nests.known.values import (
-    INT,
+from ufuse.frame_hook.nests.known.containers import (
     DictView,
-    Item,
-    Items,
-    Known,
-    Listed,
     ListsOf,
     MadeDict,
     MadeList,
     NewDict,
-    NotNativeError,
     OwnGroups,
     OwnList,
-    ZipOf,
 )
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.tries import GrowError
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, ZipOf
 from ufuse.frame_hook.nests.reading.operations import (
     CONTAINS,
     ELEMENT,
@@ -35,7 +31,7 @@ from ufuse.frame_hook.nests.reading.operations import (
     methods_of,
 )
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64
+from ufuse.graph.nest_types import I1, I64
 
 methods_of(frozenset(("setdefault", "keys", "values", "items")), OwnGroups)
 

@@ -13,30 +13,21 @@ import numpy as np
 from ufuse.frame_hook.nests.arrays import elements, elementwise, views
 from ufuse.frame_hook.nests.containers import made_lists, ragged
 from ufuse.frame_hook.nests.given.temporaries import holders_in, parts_in
-from ufuse.frame_hook.nests.known.integers import doubt_outside, greatest, minus, times, wrapped
-from ufuse.frame_hook.nests.known.tries import GrowError
-from ufuse.frame_hook.nests.known.values import (
-    FLOAT,
-    INT,
-    Array,
-    Item,
-    Items,
-    Known,
-    Listed,
-    ListedKind,
+from ufuse.frame_hook.nests.known.arrays import Array
+from ufuse.frame_hook.nests.known.containers import (
     ListsOf,
     MadeList,
     MadeRows,
-    NotNativeError,
-    Number,
-    NumberKind,
     OwnList,
     OwnLists,
     Ragged,
     RaggedRow,
-    TemporaryKind,
-    Turning,
 )
+from ufuse.frame_hook.nests.known.integers import doubt_outside, greatest, minus, times, wrapped
+from ufuse.frame_hook.nests.known.kinds import FLOAT, INT, NotNativeError, NumberKind, TemporaryKind
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.tries import GrowError
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, ListedKind, Turning
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.operations import (
     ELEMENT,
@@ -47,7 +38,7 @@ from ufuse.frame_hook.nests.reading.operations import (
     methods_of,
 )
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import ELEMENTS, I1, I64, Value
+from ufuse.graph.nest_types import ELEMENTS, I1, I64, Value
 
 methods_of(frozenset(("append", "pop", "index", "count")), OwnLists, OwnList)
 START, COUNT, ROOM = range(3)  # of a list, in units of numbers

@@ -7,19 +7,14 @@ numbers, list by list. Where there are floats among them, it is one of floats.
 from __future__ import annotations
 
 from ufuse.frame_hook.nests.arrays import elements, views
+from ufuse.frame_hook.nests.known.containers import Ragged, RaggedRow
 from ufuse.frame_hook.nests.known.integers import doubt_outside, minus, wrapped
-from ufuse.frame_hook.nests.known.values import (
-    INT,
-    Item,
-    Items,
-    NotNativeError,
-    Number,
-    Ragged,
-    RaggedRow,
-)
+from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Number
+from ufuse.frame_hook.nests.known.values import Item, Items
 from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I64, Value
+from ufuse.graph.nest_types import I64, Value
 
 
 def _place(reader: Reader, of: Ragged, index: Value) -> Value:

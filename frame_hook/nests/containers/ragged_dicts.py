@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from ufuse.frame_hook.nests.containers import made_dicts, ragged
-from ufuse.frame_hook.nests.known.values import (
-    DictView,
-    GivenRows,
-    Item,
-    Items,
-    Known,
-    Listed,
-    NotNativeError,
-    RaggedRow,
-    ZipOf,
-)
+from ufuse.frame_hook.nests.known.containers import DictView, GivenRows, RaggedRow
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, ZipOf
 from ufuse.frame_hook.nests.reading.operations import (
     CONTAINS,
     ELEMENT,
@@ -24,7 +17,7 @@ from ufuse.frame_hook.nests.reading.operations import (
     methods_of,
 )
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64
+from ufuse.graph.nest_types import I1, I64
 
 METHODS = frozenset(("get", "keys", "values", "items"))
 methods_of(METHODS, GivenRows)

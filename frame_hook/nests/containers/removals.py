@@ -9,19 +9,14 @@ from collections.abc import Sequence
 
 from ufuse.frame_hook.nests.arrays import elementwise
 from ufuse.frame_hook.nests.containers import dict_places, identity, made_dicts
+from ufuse.frame_hook.nests.known.containers import MadeDict, NewDict
+from ufuse.frame_hook.nests.known.kinds import BOOL, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known, Number
 from ufuse.frame_hook.nests.known.tries import GrowError
-from ufuse.frame_hook.nests.known.values import (
-    BOOL,
-    Item,
-    Known,
-    MadeDict,
-    NewDict,
-    NotNativeError,
-    Number,
-)
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.nests.numbers import conversions
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest_types import I1, I64, Value
 
 
 def _removed(reader: Reader, owner: MadeDict, key: Item) -> Value:

@@ -6,22 +6,13 @@ import operator
 
 from ufuse.frame_hook.nests.arrays import views
 from ufuse.frame_hook.nests.containers import object_lists, own_lists
-from ufuse.frame_hook.nests.known.values import (
-    BOOL,
-    MOST_MEMBERS,
-    TYPES,
-    Item,
-    Items,
-    Known,
-    Listed,
-    NotNativeError,
-    Number,
-    kind_of,
-)
+from ufuse.frame_hook.nests.known.kinds import BOOL, TYPES, NotNativeError, kind_of
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import MOST_MEMBERS, Item, Items, Listed
 from ufuse.frame_hook.nests.numbers import arithmetic, conversions
 from ufuse.frame_hook.nests.reading.operations import ELEMENT, LENGTH, STORE, UNPACKED
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest_types import I1, I64, Value
 
 
 def check_members(items: tuple[Item, ...]) -> None:

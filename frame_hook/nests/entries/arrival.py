@@ -11,16 +11,8 @@ from ufuse.frame_hook.entries.endings import goes_on
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.interpreter.frame import Frame
 from ufuse.frame_hook.nests.entries.screening import written_slots
+from ufuse.frame_hook.nests.known.kinds import BOOL, COMPLEX, EXACT, FLOAT, INT, NumberKind, kind_of
 from ufuse.frame_hook.nests.known.positions import loop_positions
-from ufuse.frame_hook.nests.known.values import (
-    BOOL,
-    COMPLEX,
-    EXACT,
-    FLOAT,
-    INT,
-    NumberKind,
-    kind_of,
-)
 from ufuse.frame_hook.trace.symbols import Cell, Constant, Integer, Number, Unread
 from ufuse.graph.types import ArrayType, NumberType
 

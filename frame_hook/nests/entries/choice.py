@@ -20,11 +20,11 @@ from ufuse.frame_hook.nests.entries.screening import (
     why_not,
     written_slots,
 )
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
 from ufuse.frame_hook.nests.known.positions import (
     loop_positions,
     while_headers,
 )
-from ufuse.frame_hook.nests.known.values import NotNativeError
 from ufuse.frame_hook.nests.loops.outermost import all_turns, turns_left
 
 MOST_NESTS = 12  # of one loop: as of any position

@@ -22,9 +22,10 @@ from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests.given.outside import Outside
+from ufuse.frame_hook.nests.known.kinds import EXACT, EitherError, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
 from ufuse.frame_hook.nests.known.positions import while_headers
 from ufuse.frame_hook.nests.known.tries import ReadAnewError, Tries
-from ufuse.frame_hook.nests.known.values import EXACT, EitherError, Known, NotNativeError
 from ufuse.frame_hook.nests.known.ways import Exit, Given
 from ufuse.frame_hook.nests.loops.carried import same_or_new
 from ufuse.frame_hook.nests.loops.finishing import Read
@@ -33,7 +34,8 @@ from ufuse.frame_hook.nests.loops.outermost import turns_left
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph.nest import ArraySlot, MemberSlot, Nest, NumberSlot
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import ArraySlot, MemberSlot, NumberSlot
 from ufuse.graph.node import Graph
 from ufuse.graph.records import record
 

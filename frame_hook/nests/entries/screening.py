@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests.calls import (
 )
 from ufuse.frame_hook.nests.containers import characters, dict_methods, fields
 from ufuse.frame_hook.nests.given import generator_methods
+from ufuse.frame_hook.nests.known.kinds import item_kind
 from ufuse.frame_hook.nests.known.positions import (
     BACK,
     loop_positions,
@@ -30,7 +31,7 @@ from ufuse.frame_hook.nests.known.positions import (
 )
 from ufuse.frame_hook.nests.known.refusals import why_not_instruction
 from ufuse.frame_hook.nests.known.sides import read_in_loop, read_positions
-from ufuse.frame_hook.nests.known.values import CALLABLE, item_kind
+from ufuse.frame_hook.nests.known.values import CALLABLE
 from ufuse.frame_hook.nests.numbers import arithmetic, complexes, functions
 from ufuse.frame_hook.nests.opcodes.handlers import HANDLERS
 

@@ -38,17 +38,14 @@ from ufuse.frame_hook.nests.entries.whole_reader import (
     WholeReader,
 )
 from ufuse.frame_hook.nests.given import keyed
+from ufuse.frame_hook.nests.known.kinds import NotNativeError, kind_of
+from ufuse.frame_hook.nests.known.numbers import ConstantKind
 from ufuse.frame_hook.nests.known.tries import Tries
-from ufuse.frame_hook.nests.known.values import (
-    ConstantKind,
-    NotNativeError,
-    kind_of,
-)
 from ufuse.frame_hook.nests.loops.finishing import Read
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph.nest import ArraySlot, ListSlot
+from ufuse.graph.nest_slots import ArraySlot, ListSlot
 from ufuse.graph.node import Graph
 from ufuse.graph.records import record
 

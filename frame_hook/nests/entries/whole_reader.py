@@ -13,28 +13,13 @@ from ufuse.frame_hook.nests.arrays import elementwise, views
 from ufuse.frame_hook.nests.calls import inlining
 from ufuse.frame_hook.nests.containers import identity, keeping, made_dicts, made_lists
 from ufuse.frame_hook.nests.given.outside import Outside
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part
+from ufuse.frame_hook.nests.known.containers import MadeDict, MadeList, NewDict
+from ufuse.frame_hook.nests.known.kinds import NotNativeError, NumberKind, TemporaryKind, kind_of
+from ufuse.frame_hook.nests.known.numbers import ConstantKind, Known, Number, constant_kind
 from ufuse.frame_hook.nests.known.positions import written
 from ufuse.frame_hook.nests.known.tries import ListsError, SmallError, Tries
-from ufuse.frame_hook.nests.known.values import (
-    Array,
-    ConstantKind,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Listed,
-    MadeDict,
-    MadeList,
-    NewDict,
-    NotNativeError,
-    Number,
-    NumberKind,
-    Part,
-    TemporaryKind,
-    Whole,
-    constant_kind,
-    kind_of,
-)
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, Whole
 from ufuse.frame_hook.nests.known.ways import ITERATOR, Outermost
 from ufuse.frame_hook.nests.loops.finishing import text_of
 from ufuse.frame_hook.nests.loops.loop_reader import LoopReader
@@ -42,7 +27,8 @@ from ufuse.frame_hook.nests.numbers import conversions, either
 from ufuse.frame_hook.trace import symbols
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph.nest import I64, RangeSlot, ResultSlot, Slot
+from ufuse.graph.nest_slots import RangeSlot, ResultSlot, Slot
+from ufuse.graph.nest_types import I64
 from ufuse.graph.records import record
 
 VARYING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS

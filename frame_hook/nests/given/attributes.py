@@ -9,7 +9,9 @@ import numpy as np
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests.given.outside import Outside
-from ufuse.frame_hook.nests.known.values import Bound, Item, NotNativeError, Thing, item_kind
+from ufuse.frame_hook.nests.known.containers import Bound, Thing
+from ufuse.frame_hook.nests.known.kinds import NotNativeError, item_kind
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.objects.classes import (
     check_place,
     class_member,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ufuse.frame_hook.nests.known.values import Thing
+from ufuse.frame_hook.nests.known.containers import Thing
 from ufuse.frame_hook.trace.symbols import Instance
 
 

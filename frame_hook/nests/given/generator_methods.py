@@ -11,13 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.known.values import (
-    Bound,
-    Generating,
-    Generator,
-    Item,
-    NotNativeError,
-)
+from ufuse.frame_hook.nests.known.containers import Bound, Generating, Generator
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.objects.classes import HEAP_TYPE, class_member
 from ufuse.frame_hook.trace.symbols import Symbol
 from ufuse.frame_hook.trace.trace import Trace

@@ -6,15 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ufuse.frame_hook.nests.given.outside import Outside
+from ufuse.frame_hook.nests.known.arrays import Table
+from ufuse.frame_hook.nests.known.kinds import ArrayKind, ColumnKind, NotNativeError, NumberKind
 from ufuse.frame_hook.nests.known.ragged_shapes import is_of_lists
-from ufuse.frame_hook.nests.known.values import (
-    ArrayKind,
-    ColumnKind,
-    NotNativeError,
-    NumberKind,
-    Table,
-)
-from ufuse.graph.nest import ArraySlot, Column, ListSlot
+from ufuse.graph.nest_slots import ArraySlot, Column, ListSlot
 from ufuse.graph.records import record
 
 MOST_COLUMNS = 8  # as in C

@@ -9,22 +9,22 @@ import numpy as np
 from ufuse.frame_hook.nests.given import growing
 from ufuse.frame_hook.nests.given.outside import Outside
 from ufuse.frame_hook.nests.given.temporaries import OTHER_ORDER, Temporaries
+from ufuse.frame_hook.nests.known.arrays import Part
 from ufuse.frame_hook.nests.known.code import Code
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.containers import Generating
+from ufuse.frame_hook.nests.known.kinds import (
     ELEMENT_KINDS,
     INT,
     ArrayKind,
     ColumnKind,
-    Generating,
     Holder,
     NotNativeError,
-    Number,
     NumberKind,
-    Part,
     TemporaryKind,
 )
+from ufuse.frame_hook.nests.known.numbers import Number
 from ufuse.frame_hook.trace.layouts import memory_order
-from ufuse.graph.nest import ELEMENTS, I64
+from ufuse.graph.nest_types import ELEMENTS, I64
 
 
 class Holders:

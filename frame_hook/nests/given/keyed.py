@@ -14,22 +14,19 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.nests.given.temporaries import Temporaries
-from ufuse.frame_hook.nests.known.ragged_shapes import shape_of
-from ufuse.frame_hook.nests.known.tries import NO_TRIES, KeyedError, ListsError, Tries
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.containers import Entries, EntryOf, MadeDict, NewDict
+from ufuse.frame_hook.nests.known.kinds import (
     FLOAT,
     INT,
-    MOST_MEMBERS,
-    Entries,
-    EntryOf,
-    MadeDict,
-    NewDict,
     NotNativeError,
     NumberKind,
     common_item_kind,
 )
+from ufuse.frame_hook.nests.known.ragged_shapes import shape_of
+from ufuse.frame_hook.nests.known.tries import NO_TRIES, KeyedError, ListsError, Tries
+from ufuse.frame_hook.nests.known.values import MOST_MEMBERS
 from ufuse.frame_hook.trace.symbols import Source, Unread
-from ufuse.graph.nest import INDEX, KeysSlot
+from ufuse.graph.nest_slots import INDEX, KeysSlot
 
 SETS = (set, frozenset)
 KINDS = (dict, defaultdict, Counter, *SETS)

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.nests.known.values import (
-    kind_of,
-)
+from ufuse.frame_hook.nests.known.kinds import kind_of
 from ufuse.frame_hook.objects.classes import (
     HEAP_TYPE,
     mro,

@@ -15,34 +15,30 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests.given import generator_methods, keyed, listed_objects
 from ufuse.frame_hook.nests.given.found_attributes import Attributes
 from ufuse.frame_hook.nests.known import ragged_shapes
-from ufuse.frame_hook.nests.known.ragged_shapes import SETS, Shape, shape_of
-from ufuse.frame_hook.nests.known.values import (
-    FLOAT,
-    INT,
-    Array,
-    ArrayKind,
-    EitherKind,
+from ufuse.frame_hook.nests.known.arrays import Array, Numbers, Objects, OtherList, Table
+from ufuse.frame_hook.nests.known.containers import (
     Entries,
     Generator,
     GivenRows,
-    Item,
-    Items,
-    Known,
     MadeDict,
     NewDict,
+    Ragged,
+    Thing,
+)
+from ufuse.frame_hook.nests.known.kinds import (
+    FLOAT,
+    INT,
+    ArrayKind,
+    EitherKind,
     NotNativeError,
     NumberKind,
-    Numbers,
-    Objects,
-    OtherList,
-    Ragged,
-    Table,
-    Text,
-    Thing,
     array_kind,
     common_item_kind,
     item_kind,
 )
+from ufuse.frame_hook.nests.known.numbers import Known, Text
+from ufuse.frame_hook.nests.known.ragged_shapes import SETS, Shape, shape_of
+from ufuse.frame_hook.nests.known.values import Item, Items
 from ufuse.frame_hook.objects.classes import ABSENT, guarded_lookup
 from ufuse.frame_hook.opcodes.calls import guarded_function, inside_compiled
 from ufuse.frame_hook.trace import symbols
@@ -59,7 +55,7 @@ from ufuse.frame_hook.trace.symbols import (
     Unread,
 )
 from ufuse.frame_hook.trace.trace import Trace
-from ufuse.graph.nest import GeneratorSlot
+from ufuse.graph.nest_slots import GeneratorSlot
 from ufuse.graph.semantics.nest_generators import is_generator
 
 # What a Counter does where one is made, read and changed: `Counter` has two of them, `dict` the others.

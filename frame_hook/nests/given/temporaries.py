@@ -9,24 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.nests.known.containers import Entries, Generator, Thing
 from ufuse.frame_hook.nests.known.frames import Frame
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     ArrayKind,
-    Complex,
-    ConstantKind,
-    Entries,
-    Generator,
     Holder,
-    Item,
-    Known,
     NotNativeError,
-    Number,
     NumberKind,
     TemporaryKind,
-    Thing,
     ViewKind,
 )
-from ufuse.graph.nest import ArraySlot, Block, Instruction, Map, Value, View
+from ufuse.frame_hook.nests.known.numbers import Complex, ConstantKind, Known, Number
+from ufuse.frame_hook.nests.known.values import Item
+from ufuse.graph.nest import Block, Instruction, Map, View
+from ufuse.graph.nest_slots import ArraySlot
+from ufuse.graph.nest_types import Value
 from ufuse.graph.records import record
 
 # That hold none: those of the program's objects may be dataclasses, lists and tuples, too.

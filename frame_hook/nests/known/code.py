@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ufuse.graph.nest import I64, REALS, Block, End, Instruction, Map, Value, Variable
+from ufuse.graph.nest import Block, End, Instruction, Map
+from ufuse.graph.nest_types import I64, REALS, Value, Variable
 
 # Whose results change with the memory.
 OF_MEMORY = ("load", "fold", "dot", "position", "draw", "find", "enter", "peek", "room")

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.nests.known.kinds import Listing
 from ufuse.frame_hook.nests.known.positions import joins
 from ufuse.frame_hook.nests.known.sides import left_in_function
-from ufuse.frame_hook.nests.known.values import Item, Kind, Listing
+from ufuse.frame_hook.nests.known.values import Item, Kind
 from ufuse.graph.records import record
 
 RESULT, LOST = ".result", ".lost"  # the variables of what takes the items of a generator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ufuse.frame_hook.nests.known.code import Code
-from ufuse.graph.nest import I1, I64, Value
+from ufuse.graph.nest_types import I1, I64, Value
 
 HIGHEST = (1 << 63) - 1
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from ufuse.graph.nest import Block, Instruction, Value
+from ufuse.graph.nest import Block, Instruction
+from ufuse.graph.nest_types import Value
 
 NEXT = ".next"
 STEP = ".step"  # of iterators: these are set before they are read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ufuse.frame_hook.nests.known.values import FLOAT, INT, NumberKind, common_item_kind, kind_of
+from ufuse.frame_hook.nests.known.kinds import FLOAT, INT, NumberKind, common_item_kind, kind_of
 from ufuse.graph.records import record
 
 ORDERED, SETS = frozenset((list, tuple)), frozenset((set, frozenset))

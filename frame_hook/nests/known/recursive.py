@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ufuse.frame_hook.nests.known.frames import Function, Version
-from ufuse.frame_hook.nests.known.values import (
-    ArrayKind,
-    Kind,
-    TemporaryKind,
-)
+from ufuse.frame_hook.nests.known.kinds import ArrayKind, TemporaryKind
+from ufuse.frame_hook.nests.known.values import Kind
 
 
 @dataclass(slots=True)

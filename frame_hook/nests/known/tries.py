@@ -6,18 +6,16 @@ import types
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.containers import EntryOf, ListsOf, RowOf
+from ufuse.frame_hook.nests.known.kinds import (
     EITHER_KINDS,
     FLOAT,
     INT,
     NP_FLOAT,
     NP_INT,
     EitherKind,
-    EntryOf,
-    ListsOf,
     NotNativeError,
     NumberKind,
-    RowOf,
 )
 from ufuse.graph.records import record
 

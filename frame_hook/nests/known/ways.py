@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ufuse.frame_hook.nests.known.values import (
-    Known,
-    TurnKind,
-)
-from ufuse.graph.nest import RangeSlot
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.values import TurnKind
+from ufuse.graph.nest_slots import RangeSlot
 from ufuse.graph.records import record
 
 ITERATOR = "turn"  # the variables of the outermost loop's iterator

@@ -10,23 +10,14 @@ from operator import is_
 from typing import Any
 
 from ufuse.frame_hook.nests.containers import keeping
-from ufuse.frame_hook.nests.known.values import (
-    Complex,
-    ConstantKind,
-    EitherKind,
-    Items,
-    ItemsKind,
-    Kind,
-    Known,
-    Number,
-    NumberKind,
-    is_none,
-    kind_of,
-)
+from ufuse.frame_hook.nests.known.kinds import EitherKind, NumberKind, kind_of
+from ufuse.frame_hook.nests.known.numbers import Complex, ConstantKind, Known, Number
+from ufuse.frame_hook.nests.known.values import Items, ItemsKind, Kind, is_none
 from ufuse.frame_hook.nests.known.ways import Given
 from ufuse.frame_hook.nests.numbers import complexes
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, NumberSlot, Value
+from ufuse.graph.nest_slots import NumberSlot
+from ufuse.graph.nest_types import I1, Value
 
 MOST_ITEMS = 8
 

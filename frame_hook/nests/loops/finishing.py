@@ -11,37 +11,35 @@ from ufuse.frame_hook.nests.calls import grids
 from ufuse.frame_hook.nests.containers import lists, made_rows, object_lists
 from ufuse.frame_hook.nests.given import listed_objects
 from ufuse.frame_hook.nests.given.temporaries import renumbered
+from ufuse.frame_hook.nests.known.containers import Ragged
 from ufuse.frame_hook.nests.known.frames import Version, attributes_in
-from ufuse.frame_hook.nests.known.leaner import leaner, variables_of
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     ArrayKind,
     ColumnKind,
     EitherKind,
     Holder,
-    ItemsKind,
     MemberKind,
     NotNativeError,
     NumberKind,
-    Ragged,
-    SlotKind,
 )
+from ufuse.frame_hook.nests.known.leaner import leaner, variables_of
+from ufuse.frame_hook.nests.known.values import ItemsKind, SlotKind
 from ufuse.frame_hook.nests.known.ways import DOUBT, ITERATOR, Exit
 from ufuse.frame_hook.nests.loops import carried
 from ufuse.frame_hook.nests.numbers import either
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import (
+from ufuse.graph.nest import Nest, View
+from ufuse.graph.nest_slots import (
     ARRAYS,
-    I1,
     MARKS,
     OBJECTS,
     ArraySlot,
     GivenRows,
-    Nest,
     NumberSlot,
     ObjectSlot,
     Slot,
-    View,
 )
+from ufuse.graph.nest_types import I1
 from ufuse.graph.records import record
 
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 from ufuse.frame_hook.nests.arrays import views
 from ufuse.frame_hook.nests.containers import object_lists
 from ufuse.frame_hook.nests.known.frames import Version
-from ufuse.frame_hook.nests.known.positions import exit_place
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     ArrayKind,
-    ConstantKind,
     EitherKind,
-    ItemsKind,
-    Known,
     MemberKind,
     NumberKind,
     TemporaryKind,
-    Turning,
     ViewKind,
-    is_none,
 )
+from ufuse.frame_hook.nests.known.numbers import ConstantKind, Known
+from ufuse.frame_hook.nests.known.positions import exit_place
+from ufuse.frame_hook.nests.known.values import ItemsKind, Turning, is_none
 from ufuse.frame_hook.nests.known.ways import DOUBT, Exit, Given
 from ufuse.frame_hook.nests.loops import carried
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1
+from ufuse.graph.nest_types import I1
 
 MOST_EXITS = 32
 

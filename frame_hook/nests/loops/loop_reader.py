@@ -27,32 +27,33 @@ from ufuse.frame_hook.nests.containers import (
 )
 from ufuse.frame_hook.nests.given.outside import Outside
 from ufuse.frame_hook.nests.known import refusals
+from ufuse.frame_hook.nests.known.containers import Entries
 from ufuse.frame_hook.nests.known.frames import Frame, Version
+from ufuse.frame_hook.nests.known.kinds import (
+    ArrayKind,
+    EitherError,
+    EitherKind,
+    NotNativeError,
+    NumberKind,
+    array_kind,
+    kind_of,
+)
+from ufuse.frame_hook.nests.known.numbers import Known, constant_kind
 from ufuse.frame_hook.nests.known.positions import read_behind, written
 from ufuse.frame_hook.nests.known.sides import left_in_loop, read_in_loop
 from ufuse.frame_hook.nests.known.tries import NO_TRIES, Tries
 from ufuse.frame_hook.nests.known.values import (
-    ArrayKind,
-    EitherError,
-    EitherKind,
-    Entries,
     Generated,
     Item,
     Items,
     ItemsKind,
     Kind,
-    Known,
     Mapped,
     Members,
-    NotNativeError,
-    NumberKind,
     SlotKind,
     Turning,
     Unrolled,
-    array_kind,
-    constant_kind,
     is_none,
-    kind_of,
     known_truth,
 )
 from ufuse.frame_hook.nests.known.ways import DOUBT, ITERATOR, Outermost
@@ -72,11 +73,7 @@ from ufuse.frame_hook.nests.opcodes import (
 from ufuse.frame_hook.nests.opcodes.handlers import HANDLERS
 from ufuse.frame_hook.nests.reading import operations
 from ufuse.frame_hook.trace.symbols import Source
-from ufuse.graph.nest import (
-    I1,
-    I64,
-    TURNS,
-)
+from ufuse.graph.nest_types import I1, I64, TURNS
 
 MOST_BLOCKS = 200
 MOST_TWICE = 100  # instructions of a loop that is read for two sets of scalars

@@ -16,18 +16,16 @@ from ufuse.frame_hook.nests.calls import grids
 from ufuse.frame_hook.nests.given import listed_objects
 from ufuse.frame_hook.nests.given.outside import Outside
 from ufuse.frame_hook.nests.known import ragged_shapes
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     ArrayKind,
-    Elements,
     NotNativeError,
-    Together,
-    Whole,
     common_item_kind,
     item_kind,
 )
+from ufuse.frame_hook.nests.known.values import Elements, Together, Whole
 from ufuse.frame_hook.nests.known.ways import Outermost
 from ufuse.frame_hook.trace.symbols import Source
-from ufuse.graph.nest import RangeSlot
+from ufuse.graph.nest_slots import RangeSlot
 
 RANGE_ITERATOR = type(iter(range(0)))
 OF_TEXTS = tuple(type(iter(one)) for one in ("\u00e9", "e", b"", bytearray()))

@@ -11,32 +11,22 @@ from ufuse.frame_hook.nests.containers import (
     identity,
     keeping,
 )
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part
 from ufuse.frame_hook.nests.known.frames import Function
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     TYPES,
-    Array,
     ArrayKind,
-    Complex,
     EitherKind,
-    Empty,
-    Item,
-    Items,
-    ItemsKind,
-    Kind,
-    Known,
-    Lazy,
     NotNativeError,
-    Number,
     NumberKind,
-    Part,
     kind_of,
 )
+from ufuse.frame_hook.nests.known.numbers import Complex, Empty, Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, ItemsKind, Kind
 from ufuse.frame_hook.nests.loops import carried
 from ufuse.frame_hook.nests.numbers import complexes
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import (
-    I1,
-)
+from ufuse.graph.nest_types import I1
 
 
 class Variables(Reader):

@@ -12,32 +12,26 @@ from ufuse.frame_hook.nests.containers import (
     keeping,
 )
 from ufuse.frame_hook.nests.known.frames import Frame, Function, Version
-from ufuse.frame_hook.nests.known.tries import RollError
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     EITHER_KINDS,
     ArrayKind,
     EitherKind,
-    Generated,
-    Item,
-    ItemsKind,
-    Kind,
     MemberKind,
     NewKind,
     NotNativeError,
-    Number,
     NumberKind,
     TemporaryKind,
-    Turning,
     ViewKind,
 )
+from ufuse.frame_hook.nests.known.numbers import Number
+from ufuse.frame_hook.nests.known.tries import RollError
+from ufuse.frame_hook.nests.known.values import Generated, Item, ItemsKind, Kind, Turning
 from ufuse.frame_hook.nests.known.ways import DOUBT
 from ufuse.frame_hook.nests.loops import carried, leaving
 from ufuse.frame_hook.nests.loops.variables import Variables
 from ufuse.frame_hook.nests.numbers import either
 from ufuse.frame_hook.trace import symbols
-from ufuse.graph.nest import (
-    I1,
-)
+from ufuse.graph.nest_types import I1
 
 MOST_VERSIONS = 16  # of one position
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.nests.known.code import Code
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     BOOL,
     EITHER_KINDS,
     ELEMENT_KINDS,
@@ -23,13 +23,11 @@ from ufuse.frame_hook.nests.known.values import (
     NP_INT,
     TYPES,
     EitherKind,
-    Item,
-    Items,
-    Known,
     NotNativeError,
-    Number,
     NumberKind,
 )
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items
 from ufuse.frame_hook.nests.numbers.conversions import (
     as_f64,
     as_i64,
@@ -43,7 +41,7 @@ from ufuse.frame_hook.nests.numbers.conversions import (
     truth,
 )
 from ufuse.frame_hook.nests.numbers.either import common_tag, is_either, settled, why_not_same
-from ufuse.graph.nest import ELEMENTS, F32, F64, I1, I64, KNOWN_POWERS, U64, Value
+from ufuse.graph.nest_types import ELEMENTS, F32, F64, I1, I64, KNOWN_POWERS, U64, Value
 
 POWERS = (-1, 2)  # of which run-time ints are exponents
 LARGEST_SHIFT = 62

@@ -10,32 +10,27 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.nests.known.code import Code
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     BOOL,
-    CALLABLE,
     COMPLEX,
     FLOAT,
     NP_BOOL,
     NP_COMPLEX,
     NP_FLOAT,
     TYPES,
-    Complex,
-    Item,
-    Items,
-    Known,
-    Method,
     NotNativeError,
-    Number,
     NumberKind,
     kind_of,
 )
+from ufuse.frame_hook.nests.known.numbers import Complex, Known, Number
+from ufuse.frame_hook.nests.known.values import CALLABLE, Item, Items, Method
 from ufuse.frame_hook.nests.numbers.conversions import (
     as_f64,
     doubt_inexact,
     doubt_not_finite,
     number,
 )
-from ufuse.graph.nest import F64, I1, PARTS, Value
+from ufuse.graph.nest_types import F64, I1, PARTS, Value
 
 # From 3.14 on a float beside a complex number has no imaginary part; before it is zero.
 REALS_STAY = math.copysign(1.0, (complex(0.0, -0.0) + 0.0).imag) < 0.0

@@ -8,20 +8,17 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.nests.known.code import Code
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     ELEMENT_KINDS,
     NP_BOOL,
     TYPES,
-    Complex,
-    Item,
-    Known,
-    Listed,
     NotNativeError,
-    Number,
     NumberKind,
     kind_of,
 )
-from ufuse.graph.nest import F32, F64, I1, I64, INTEGERS, U64, Value, limits
+from ufuse.frame_hook.nests.known.numbers import Complex, Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Listed
+from ufuse.graph.nest_types import F32, F64, I1, I64, INTEGERS, U64, Value, limits
 
 EXACT_IN_F64 = 2**53  # every integer up to here is a float
 WEAK: dict[str, Any] = {"float": 0.0, "int": 0, "bool": False}

@@ -13,17 +13,11 @@ from typing import Any
 
 from ufuse.frame_hook.nests.known.code import Code
 from ufuse.frame_hook.nests.known.frames import Version
+from ufuse.frame_hook.nests.known.kinds import EITHER_KINDS, EitherError, EitherKind, NumberKind
+from ufuse.frame_hook.nests.known.numbers import Number
 from ufuse.frame_hook.nests.known.tries import WidenError
-from ufuse.frame_hook.nests.known.values import (
-    EITHER_KINDS,
-    EitherError,
-    EitherKind,
-    Item,
-    Kind,
-    Number,
-    NumberKind,
-)
-from ufuse.graph.nest import I1, Value
+from ufuse.frame_hook.nests.known.values import Item, Kind
+from ufuse.graph.nest_types import I1, Value
 
 SAME_OF_INTS = {"+", "-", "*", "//", "%", "&", "|", "^"}
 SAME_OF_REALS = {"+", "-", "*", "/"}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ufuse.frame_hook.nests.known.code import Code
-from ufuse.frame_hook.nests.known.values import (
+from ufuse.frame_hook.nests.known.kinds import (
     BOOL,
     EXACT,
     FLOAT,
@@ -21,13 +21,11 @@ from ufuse.frame_hook.nests.known.values import (
     NP_FLOAT,
     NP_INT,
     TYPES,
-    Item,
-    Items,
-    Known,
     NotNativeError,
-    Number,
     NumberKind,
 )
+from ufuse.frame_hook.nests.known.numbers import Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items
 from ufuse.frame_hook.nests.numbers import arithmetic
 from ufuse.frame_hook.nests.numbers.conversions import (
     as_f64,
@@ -37,7 +35,8 @@ from ufuse.frame_hook.nests.numbers.conversions import (
     number,
 )
 from ufuse.graph import ops
-from ufuse.graph.nest import F64, I1, I64, Value, numpy_function
+from ufuse.graph.nest import numpy_function
+from ufuse.graph.nest_types import F64, I1, I64, Value
 
 Rule = Callable[..., Item]
 NP_SINGLE = NumberKind("float32", numpy=True)

@@ -43,31 +43,28 @@ from ufuse.frame_hook.nests.containers import (
     tuples,
 )
 from ufuse.frame_hook.nests.given import attributes, generator_methods
-from ufuse.frame_hook.nests.known.values import (
-    CALLABLE,
-    Array,
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Member, Objects, Part, Table
+from ufuse.frame_hook.nests.known.containers import (
     Bound,
-    Generated,
     Generating,
     Generator,
     GivenRows,
-    Item,
-    Items,
-    Known,
-    Lazy,
     MadeDict,
     MadeFunction,
-    Member,
-    Method,
     NewDict,
-    NotNativeError,
-    Objects,
     OwnGroups,
     OwnList,
-    Part,
     Ragged,
-    Table,
     Thing,
+)
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.values import (
+    CALLABLE,
+    Generated,
+    Item,
+    Items,
+    Method,
     Vectorized,
     is_none,
 )

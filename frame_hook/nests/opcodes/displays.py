@@ -10,18 +10,10 @@ from ufuse.frame_hook.nests.containers import (
     object_lists,
     removals,
 )
-from ufuse.frame_hook.nests.known.values import (
-    Item,
-    Items,
-    Known,
-    Listed,
-    MadeDict,
-    MadeList,
-    MadeRows,
-    NewDict,
-    NotNativeError,
-    SliceOf,
-)
+from ufuse.frame_hook.nests.known.containers import MadeDict, MadeList, MadeRows, NewDict
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, SliceOf
 from ufuse.frame_hook.nests.opcodes.handlers import reads
 from ufuse.frame_hook.nests.reading.operations import ELEMENT, STORE, UNPACKED
 from ufuse.frame_hook.nests.reading.reader import Reader

@@ -7,13 +7,10 @@ from ufuse.frame_hook.nests.calls import generators, inlining
 from ufuse.frame_hook.nests.containers import (
     fields,
 )
-from ufuse.frame_hook.nests.known.values import (
-    Empty,
-    Items,
-    Known,
-    MadeFunction,
-    NotNativeError,
-)
+from ufuse.frame_hook.nests.known.containers import MadeFunction
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Empty, Known
+from ufuse.frame_hook.nests.known.values import Items
 from ufuse.frame_hook.nests.opcodes import dispatch
 from ufuse.frame_hook.nests.opcodes.handlers import reads
 from ufuse.frame_hook.nests.opcodes.variables import load_const

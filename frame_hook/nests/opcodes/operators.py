@@ -16,26 +16,11 @@ from ufuse.frame_hook.nests.containers import (
     own_lists,
     tuples,
 )
-from ufuse.frame_hook.nests.known.values import (
-    BOOL,
-    Array,
-    Character,
-    Complex,
-    Item,
-    Items,
-    Known,
-    Lazy,
-    Listed,
-    MadeDict,
-    MadeList,
-    NewDict,
-    NotNativeError,
-    Number,
-    OwnGroups,
-    OwnList,
-    Part,
-    known_truth,
-)
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part
+from ufuse.frame_hook.nests.known.containers import MadeDict, MadeList, NewDict, OwnGroups, OwnList
+from ufuse.frame_hook.nests.known.kinds import BOOL, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Character, Complex, Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed, known_truth
 from ufuse.frame_hook.nests.numbers import arithmetic, complexes, conversions
 from ufuse.frame_hook.nests.opcodes import splitting
 from ufuse.frame_hook.nests.opcodes.displays import push_element

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from ufuse.frame_hook.nests.known.values import (
-    Item,
-    Items,
-    Listed,
-    NotNativeError,
-    Number,
-)
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Listed
 from ufuse.frame_hook.nests.numbers.either import is_either, settled
 from ufuse.frame_hook.nests.reading.reader import Reader
 

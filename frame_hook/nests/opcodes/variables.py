@@ -10,16 +10,11 @@ from ufuse.frame_hook.nests.containers import (
     identity,
     object_lists,
 )
-from ufuse.frame_hook.nests.known.values import (
-    CellOf,
-    Empty,
-    Generated,
-    Items,
-    Known,
-    Lazy,
-    NotNativeError,
-    constant,
-)
+from ufuse.frame_hook.nests.known.arrays import Lazy
+from ufuse.frame_hook.nests.known.containers import CellOf
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Empty, Known
+from ufuse.frame_hook.nests.known.values import Generated, Items, constant
 from ufuse.frame_hook.nests.opcodes.handlers import reads
 from ufuse.frame_hook.nests.reading.reader import Reader
 

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ufuse.frame_hook.nests.known.values import (
-    BOOL,
-    Array,
-    Character,
-    DictView,
-    Item,
-    Items,
-    Known,
-    Method,
-    NotNativeError,
-    Number,
-)
+from ufuse.frame_hook.nests.known.arrays import Array
+from ufuse.frame_hook.nests.known.containers import DictView
+from ufuse.frame_hook.nests.known.kinds import BOOL, NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Character, Known, Number
+from ufuse.frame_hook.nests.known.values import Item, Items, Method
 from ufuse.frame_hook.nests.reading.reader import Reader
-from ufuse.graph.nest import I1, I64
+from ufuse.graph.nest_types import I1, I64
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Callable[..., Any])

@@ -13,26 +13,21 @@ from ufuse.frame_hook.nests.given.holders import Holders
 from ufuse.frame_hook.nests.given.outside import Outside
 from ufuse.frame_hook.nests.given.temporaries import Axes, Seen, WindowKind
 from ufuse.frame_hook.nests.known.frames import Frame, Function, Version
+from ufuse.frame_hook.nests.known.kinds import (
+    ArrayKind,
+    Holder,
+    NumberKind,
+    TemporaryKind,
+    ViewKind,
+)
+from ufuse.frame_hook.nests.known.numbers import ConstantKind, Known, Number
 from ufuse.frame_hook.nests.known.positions import loop_positions
 from ufuse.frame_hook.nests.known.recursive import Recursion
 from ufuse.frame_hook.nests.known.tries import Tries
-from ufuse.frame_hook.nests.known.values import (
-    ArrayKind,
-    ConstantKind,
-    Holder,
-    Item,
-    Kind,
-    Known,
-    Number,
-    NumberKind,
-    SlotKind,
-    TemporaryKind,
-    Turning,
-    ViewKind,
-)
+from ufuse.frame_hook.nests.known.values import Item, Kind, SlotKind, Turning
 from ufuse.frame_hook.nests.known.ways import DOUBT, Exit, Outermost
 from ufuse.frame_hook.trace import symbols
-from ufuse.graph.nest import Slot
+from ufuse.graph.nest_slots import Slot
 
 
 class Reader(Holders, ABC):

@@ -12,7 +12,8 @@ pytest.importorskip("llvmlite")
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_maps import Part, outcome
 from ufuse.backends.numpy.nest_code.nests import nest_text
-from ufuse.graph.nest import TURNS, Map, Nest, Scalar, Step, View
+from ufuse.graph.nest import Map, Nest, Scalar, Step, View
+from ufuse.graph.nest_types import TURNS
 
 COLUMN, ROW, BACKWARDS = ((0, 1),), ((1, 1),), ((0, -1),)
 # Whole vectors, rests, and neither.

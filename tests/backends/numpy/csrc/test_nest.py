@@ -30,7 +30,7 @@ from tests.support.nests import (
 )
 from tests.support.tiles import assert_same
 from ufuse.backends.numpy import _tiles
-from ufuse.graph.nest import MAP_AXES
+from ufuse.graph.nest_types import MAP_AXES
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

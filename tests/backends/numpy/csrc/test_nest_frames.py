@@ -11,7 +11,9 @@ pytest.importorskip("llvmlite")
 
 from tests.support.nest_code import RANGE, Code
 from ufuse.backends.numpy.nests import nest_object
-from ufuse.graph.nest import F32, F64, I8, I64, U64, ArraySlot, Nest, NumberSlot
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import ArraySlot, NumberSlot
+from ufuse.graph.nest_types import F32, F64, I8, I64, U64
 from ufuse.graph.semantics import nest_reference
 from ufuse.graph.semantics.check import GraphError
 from ufuse.graph.semantics.check_nest import check_nest

@@ -13,7 +13,8 @@ pytest.importorskip("llvmlite")
 from tests.support.nest_code import Code, array, number
 from tests.support.no_memory import ends_without_memory
 from ufuse.backends.numpy.nests import nest_object
-from ufuse.graph.nest import Nest, RangeSlot
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import RangeSlot
 from ufuse.graph.semantics import nest_reference
 from ufuse.graph.semantics.check_nest import check_nest
 

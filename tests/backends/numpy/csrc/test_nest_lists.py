@@ -13,7 +13,8 @@ from tests.support.nest_code import RANGE, Code
 from tests.support.no_memory import ends_without_memory
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.nests import nest_object
-from ufuse.graph.nest import ArraySlot, Column, ListSlot, Nest
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import ArraySlot, Column, ListSlot
 from ufuse.graph.semantics import nest_reference
 from ufuse.graph.semantics.check_nest import check_nest
 

@@ -27,7 +27,8 @@ from ufuse.backends.numpy.nest_passes.counters import counters
 from ufuse.backends.numpy.nest_passes.plain import carried
 from ufuse.backends.numpy.nest_passes.versions import CHECKED, is_copy, versioned
 from ufuse.backends.numpy.nests import best_nest_object, nest_object
-from ufuse.graph.nest import ELEMENTS, F64, Nest, Value, View
+from ufuse.graph.nest import Nest, View
+from ufuse.graph.nest_types import ELEMENTS, F64, Value
 
 
 @pytest.mark.parametrize("seed", range(30))

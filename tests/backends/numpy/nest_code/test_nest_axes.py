@@ -17,7 +17,8 @@ from ufuse.backends.numpy.nest_code import nests
 from ufuse.backends.numpy.nest_passes.axes import SHORTEST, by_rows
 from ufuse.backends.numpy.nest_passes.flow import Flow
 from ufuse.backends.numpy.nest_passes.versions import is_late, versioned
-from ufuse.graph.nest import Nest, Value
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import Value
 from ufuse.graph.semantics.nest_arithmetic import DoubtError
 from ufuse.graph.semantics.nest_reference import follow
 

@@ -22,7 +22,8 @@ from ufuse.backends.numpy.nest_passes.alike import is_alike, not_alike
 from ufuse.backends.numpy.nest_passes.batches import is_fill
 from ufuse.backends.numpy.nest_passes.flow import Flow
 from ufuse.backends.numpy.nest_passes.versions import versioned
-from ufuse.graph.nest import KNOWN_POWERS, Instruction, Nest, Value, View
+from ufuse.graph.nest import Instruction, Nest, View
+from ufuse.graph.nest_types import KNOWN_POWERS, Value
 from ufuse.graph.semantics.nest_arithmetic import called
 
 COUNT = 300  # elements: more than two batches

@@ -10,7 +10,8 @@ pytest.importorskip("llvmlite")
 from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.nest_passes.versions import is_copy, versioned
-from ufuse.graph.nest import TURNS, Nest
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import TURNS
 
 COUNT = 40
 

@@ -20,19 +20,9 @@ from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_nests import Draw
 from ufuse.backends.numpy.nest_code.instructions import TYPED
 from ufuse.backends.numpy.nest_code.nests import PATIENCE
-from ufuse.graph.nest import (
-    F32,
-    I1,
-    INTEGERS,
-    KINDS,
-    REALS,
-    SIGNATURES,
-    TURNS,
-    Nest,
-    Slot,
-    Value,
-    limits,
-)
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_slots import Slot
+from ufuse.graph.nest_types import F32, I1, INTEGERS, KINDS, REALS, SIGNATURES, TURNS, Value, limits
 from ufuse.graph.semantics import nest_arithmetic
 from ufuse.graph.semantics.nest_reference import run
 

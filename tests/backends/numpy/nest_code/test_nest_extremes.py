@@ -16,7 +16,8 @@ from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.nest_passes.extremes import with_short_chains
 from ufuse.backends.numpy.nest_passes.versions import versioned
-from ufuse.graph.nest import Instruction, Nest, Value
+from ufuse.graph.nest import Instruction, Nest
+from ufuse.graph.nest_types import Value
 
 SIZE = 12
 

@@ -22,7 +22,8 @@ from ufuse.backends.numpy.nest_passes import keeping
 from ufuse.backends.numpy.nest_passes.groups import Group, lanes, with_groups
 from ufuse.backends.numpy.nest_passes.keeping import is_wide, keeps_flags, not_keeping, wide
 from ufuse.backends.numpy.nest_passes.versions import versioned
-from ufuse.graph.nest import F32, F64, Nest, Value
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import F32, F64, Value
 
 COUNT = 30
 UNARY = ["exp", "exp", "exp", "sin", "log", "tanh", "arctan", "sqrt", "floor", "log1p"]

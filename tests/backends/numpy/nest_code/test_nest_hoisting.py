@@ -14,7 +14,8 @@ from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, turning
 from ufuse.backends.numpy.nest_passes.fits import Holds
 from ufuse.backends.numpy.nest_passes.versions import versioned
-from ufuse.graph.nest import Nest, Value
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import Value
 
 
 def instructions(nest: Nest, op: str) -> list[tuple[str, Any]]:

@@ -13,7 +13,8 @@ from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
 from ufuse.backends.numpy.nest_passes.flow import Flow
 from ufuse.backends.numpy.nest_passes.latches import latches_of
-from ufuse.graph.nest import Nest, Value
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import Value
 
 
 class Drawn:

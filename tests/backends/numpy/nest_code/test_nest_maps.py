@@ -11,7 +11,8 @@ from tests.support.nest_code import RANGE, Code, Machine, array, number
 from tests.support.random_maps import Draw, Part, outcome
 from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.backends.numpy.nest_passes.operands import without_repetition
-from ufuse.graph.nest import TURNS, Map, Scalar, Step, View
+from ufuse.graph.nest import Map, Scalar, Step, View
+from ufuse.graph.nest_types import TURNS
 
 
 # 122: without a fence the code generator divides 1 by neither number that a bool may be.

@@ -14,7 +14,8 @@ from tests.support.nest_checks import check_improved, over
 from tests.support.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.backends.numpy.nest_passes.versions import versioned
-from ufuse.graph.nest import Nest, Value
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import Value
 
 COUNT = 40
 ARRAYS = 3

@@ -16,7 +16,8 @@ from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
 from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.backends.numpy.nest_passes.fits import Fits
 from ufuse.backends.numpy.nest_passes.versions import versioned
-from ufuse.graph.nest import Instruction, Nest, Value
+from ufuse.graph.nest import Instruction, Nest
+from ufuse.graph.nest_types import Value
 from ufuse.graph.semantics import nest_reference
 
 HUGE = 1 << 62

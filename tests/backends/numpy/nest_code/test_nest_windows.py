@@ -17,7 +17,8 @@ from ufuse.backends.numpy.nest_code.nests import is_of_arrays
 from ufuse.backends.numpy.nest_passes.versions import is_copy, is_late, versioned
 from ufuse.backends.numpy.nest_passes.windows import without_side_ways
 from ufuse.frame_hook.nests.entries import choice
-from ufuse.graph.nest import SELDOM, Nest
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import SELDOM
 from ufuse.graph.semantics.check_nest import check_nest
 
 

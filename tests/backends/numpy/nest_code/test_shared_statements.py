@@ -24,7 +24,7 @@ from tests.support.nest_code import Machine
 from tests.support.random_maps import Draw, outcome
 from tests.support.sharing import always_shared, in_python_threads
 from ufuse.backends.numpy import _tiles
-from ufuse.graph.nest import TURNS
+from ufuse.graph.nest_types import TURNS
 
 THREADS = (1, 2, 3, 4)
 MANY = 400  # turns: fewer are unrolled

@@ -24,7 +24,7 @@ from tests.support.nest_code import Code, array, number
 from tests.support.sharing import always_shared, in_python_threads, numbers, shared_turns
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.nest_passes.independence import OwnPart, outermost_turn, own_parts
-from ufuse.graph.nest import RangeSlot
+from ufuse.graph.nest_slots import RangeSlot
 
 THREADS = (2, 3, 4)
 LONG = 3000  # turns: more than are tried at once

@@ -19,7 +19,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.nests.entries.entry import prepared
-from ufuse.frame_hook.nests.known.values import NotNativeError
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
 
 pytest.importorskip("llvmlite")
 

@@ -18,7 +18,8 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.nests.given.found_attributes import Attributes
 from ufuse.frame_hook.nests.given.keyed import GivenKeys
-from ufuse.frame_hook.nests.known.values import Known, NotNativeError
+from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.numbers import Known
 from ufuse.frame_hook.nests.loops.finishing import Read
 from ufuse.frame_hook.nests.loops.loop_reader import LoopReader
 from ufuse.graph.semantics.nest_reference import run

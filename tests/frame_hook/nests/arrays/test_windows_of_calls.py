@@ -19,7 +19,8 @@ from tests.support.recording import arguments
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.nests.entries import whole
-from ufuse.graph.nest import SELDOM, Nest
+from ufuse.graph.nest import Nest
+from ufuse.graph.nest_types import SELDOM
 
 pytestmark = pytest.mark.usefixtures("loops_are_left")
 

@@ -17,7 +17,7 @@ import pytest
 
 import ufuse
 from tests.support.native_loops import called, check_kept, check_whole_call, hits
-from ufuse.graph.nest import ResultSlot
+from ufuse.graph.nest_slots import ResultSlot
 from ufuse.graph.text.nest_parser import parse_nest
 
 pytest.importorskip("llvmlite")

@@ -18,7 +18,7 @@ from tests.support.improved import Improved
 from tests.support.native_loops import native_turns
 from ufuse.backends.numpy import nests
 from ufuse.frame_hook.nests.known.frames import Function, Version
-from ufuse.frame_hook.nests.known.values import NumberKind
+from ufuse.frame_hook.nests.known.kinds import NumberKind
 from ufuse.frame_hook.nests.numbers import either
 from ufuse.graph.nest import Nest
 

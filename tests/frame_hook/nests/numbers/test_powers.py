@@ -25,7 +25,7 @@ from ufuse.backends.numpy.nest_passes.nearest import (
     next_to_margin,
     not_nearest,
 )
-from ufuse.graph.nest import KNOWN_POWERS
+from ufuse.graph.nest_types import KNOWN_POWERS
 
 pytestmark = pytest.mark.any_python
 
