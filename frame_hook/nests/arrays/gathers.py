@@ -59,6 +59,8 @@ def put(reader: Reader, container: Array | Part, key: Item, item: Item) -> None:
         _put_where(reader, views.part(reader, container), key, item)
         return
     indexed, indices = _indexed(reader, container, key)
+    if indexed.holder != views.part(reader, container).holder:
+        raise NotNativeError("an array is stored by a mask of several axes")
     lengths = (indices.axes[0].length, *(axis.length for axis in indexed.axes[1:]))
     values = views.part(reader, statements.allocated(reader, indexed.dtype, lengths))
     elementwise.assign(reader, values, item)

@@ -148,7 +148,7 @@ def test_plain_python_forgets_it(session: Session) -> None:
     ("contents", "error"),
     [
         ((ZERO,), ValueError),
-        ((-4, ZERO, ZERO), ValueError),
+        ((-(2**31), ZERO, ZERO), ValueError),
         ((3, ZERO, ZERO), ValueError),
         (("x", ZERO, ZERO), TypeError),
         ([ZERO, ZERO, ZERO], ValueError),

@@ -307,3 +307,16 @@ def test_choices_from_made_lists(kind) -> None:
 
     assert native_turns(ties, lambda: (np.zeros(9), kind(np.random.PCG64(3)))) > 15
     native_turns(nobody, lambda: (np.zeros(9), kind(np.random.PCG64(3))))
+
+
+def stored_by_masks(a, b, n):
+    for k in range(n):
+        b[a > k] = a[a > k] + 1
+        b[(a < k,)] = b[a < k] * 2
+    return b
+
+
+def test_stores_by_masks_of_several_axes_reach_the_array() -> None:
+    """What a mask picks of several axes is a copy: a store goes into the array itself, in plain Python."""
+    made = np.arange(12.0).reshape(3, 4)
+    native_turns(stored_by_masks, lambda: (made, np.zeros((3, 4)), 30))
