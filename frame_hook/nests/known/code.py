@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ufuse.graph.nest import Block, End, Instruction, Map
-from ufuse.graph.nest_types import I64, REALS, Value, Variable
+from ufuse.graph.nest_types import I64, INTEGERS, REALS, Value, Variable
 
 # Whose results change with the memory.
 OF_MEMORY = ("load", "fold", "dot", "position", "draw", "find", "enter", "peek", "room")
@@ -68,6 +70,7 @@ class Code:
 
     def constant(self, type_: str, value: Any) -> Value:
         """A constant."""
+        assert type_ not in INTEGERS or isinstance(value, int | np.integer), value
         result = self.op("const", type_, attributes=(value,))
         self._constants[result] = value
         return result

@@ -64,7 +64,7 @@ def converted(code: Code, one: Number, kind: NumberKind) -> Value:
         return value
     known = code.known(value)
     if known is not None and type_ in INTEGERS and limits(type_)[0] <= known <= limits(type_)[1]:
-        return code.constant(type_, known)
+        return code.constant(type_, int(known))  # of a float, too: towards zero
     if known is not None and type_ == F32 and abs(known) < 1e38:
         return code.constant(type_, float(np.float32(float(known))))
     if type_ == F32 and not one.type.numpy and value.type == I64:  # by way of a Python float

@@ -14,9 +14,11 @@ import pytest
 
 import ufuse
 from tests.support.compare import MODES, check_same
+from tests.support.improved import Improved
 from tests.support.native_loops import native_turns
 from tests.support.recording import arguments
 from tests.support.reference_nests import ReferenceNest, loops_are_left, on_the_reference
+from ufuse.frame_hook.nests.entries import choice
 
 pytestmark = pytest.mark.any_python
 
@@ -533,3 +535,27 @@ def test_functions_of_rows_in_another_order(function) -> None:
 def test_new_arrays_of_float16_are_left() -> None:
     """NumPy makes them of the smallest integers."""
     assert native_turns(halves, lambda: (np.arange(20, dtype=np.uint8), np.zeros(300))) == 0
+
+
+def floats_in_integers(a, b, n):
+    total, j = 0.0, 0
+    for _ in range(n):
+        a[a > 2] = 0.5
+        a[:1] = -2.7
+        total += len(np.flatnonzero(b[j : j + 2] > 0))
+    return total, a
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u1", "f4"])
+@pytest.mark.parametrize("backend", ["numpy", Improved()])
+def test_floats_stored_into_integers(dtype, backend, monkeypatch) -> None:
+    """They lose what is behind the point, and nothing else is computed otherwise."""
+    loops_are_left(monkeypatch)
+    monkeypatch.setattr(choice, "READ_AFTER", 0.0)
+
+    def make() -> tuple[np.ndarray, np.ndarray, int]:
+        return np.arange(12).reshape(3, 4).astype(dtype), np.array([-1.0, 0.25, -3.0]), 30
+
+    check_same(
+        floats_in_integers, ufuse.compile(floats_in_integers, backend=backend), make, calls=3
+    )
