@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TypeGuard
 
 import numpy as np
 
-from ufuse.frame_hook.nests.arrays import elementwise, making, reductions, rolls, statements, views
+from ufuse.frame_hook.nests.arrays import (
+    elementwise,
+    flattening,
+    making,
+    reductions,
+    rolls,
+    statements,
+    views,
+)
 from ufuse.frame_hook.nests.known import kinds
-from ufuse.frame_hook.nests.known.arrays import Array, Axis, Lazy, Length, Part
+from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Length, Part
 from ufuse.frame_hook.nests.known.integers import minus, plus
 from ufuse.frame_hook.nests.known.kinds import (
     INT,
@@ -103,16 +110,7 @@ def flattened(reader: Reader, item: Lazy) -> Array | Lazy:
         item = elementwise.turned(item)
     else:
         elementwise.keep_orders(reader, item)
-    out = reader.out
-    axes: list[Axis] = []
-    step = out.constant(I64, 1)
-    for length in reversed(item.lengths):
-        axes.insert(0, Axis(length, 0, computed=step if axes else None))
-        step = out.op("mul", I64, step, length.value)
-    fresh = statements.allocated(reader, item.dtype, [Length(step)])
-    target = replace(views.part(reader, fresh), axes=tuple(axes))
-    elementwise.assign(reader, target, item)
-    return fresh
+    return flattening.in_rows(reader, item)
 
 
 def close(

@@ -14,9 +14,8 @@ from ufuse.frame_hook.nests.reading.reader import Reader
 from ufuse.graph.nest_types import I1, I64
 
 
-def in_rows(reader: Reader, item: Item) -> Array:
-    """The elements of an array as a new vector, the last axis first."""
-    one = reductions.array_of(reader, item)
+def in_rows(reader: Reader, one: Part | Lazy) -> Array:
+    """The elements of an array, or of an expression, as a new vector, the last axis first."""
     out = reader.out
     axes: list[Axis] = []
     step = out.constant(I64, 1)
@@ -31,7 +30,7 @@ def in_rows(reader: Reader, item: Item) -> Array:
 
 def flatten(reader: Reader, item: Item) -> Item:
     """The method `flatten`, which copies."""
-    return in_rows(reader, _several_axes(reader, item))
+    return in_rows(reader, reductions.array_of(reader, _several_axes(reader, item)))
 
 
 def ravel(reader: Reader, item: Item) -> Item:
@@ -44,7 +43,7 @@ def ravel(reader: Reader, item: Item) -> Item:
         raise NotNativeError("ravel of what has other steps")
     reader.keep_contiguous(one)
     _doubt_without_gaps(reader, one)
-    return in_rows(reader, one)
+    return in_rows(reader, reductions.array_of(reader, one))
 
 
 def masked(reader: Reader, container: Array | Part, mask: Item) -> tuple[Part, Part]:
@@ -52,9 +51,9 @@ def masked(reader: Reader, container: Array | Part, mask: Item) -> tuple[Part, P
     condition, given = reductions.array_of(reader, mask), views.part(reader, container)
     views.refuse_computed_steps(given)
     _doubt_unlike_shapes(reader, condition.lengths, given.lengths)
-    return views.part(reader, in_rows(reader, given)), views.part(
-        reader, in_rows(reader, condition)
-    )
+    vectors = (in_rows(reader, reductions.array_of(reader, one)) for one in (given, condition))
+    elements, chosen = (views.part(reader, one) for one in vectors)
+    return elements, chosen
 
 
 def _doubt_unlike_shapes(

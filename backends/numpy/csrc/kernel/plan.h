@@ -1,4 +1,4 @@
-/* Plans. */
+/* Plans: the segments of a kernel in order. */
 #ifndef UFUSE_KERNEL_PLAN_H
 #define UFUSE_KERNEL_PLAN_H
 

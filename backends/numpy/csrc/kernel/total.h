@@ -1,4 +1,4 @@
-/* Totals. */
+/* Totals: sums and the like of a whole space, tile by tile. */
 #ifndef UFUSE_KERNEL_TOTAL_H
 #define UFUSE_KERNEL_TOTAL_H
 

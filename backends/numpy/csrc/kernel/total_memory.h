@@ -1,4 +1,4 @@
-/* Before a run. */
+/* Memory for the totals of a run, taken before it. */
 #ifndef UFUSE_KERNEL_TOTAL_MEMORY_H
 #define UFUSE_KERNEL_TOTAL_MEMORY_H
 
