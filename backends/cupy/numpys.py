@@ -144,7 +144,7 @@ class SendingProgram:
             return self._computed(inputs, ())
         generators = [inputs[place] for place in self._generators]
         states = list(map(drawn.state_of, generators))
-        found = self._draws(*inputs)
+        found: Any = self._draws(*inputs)
         if found is NotImplemented:
             return found
         made = self._computed(inputs, found if self._draws_several else (found,))
