@@ -37,7 +37,9 @@ EXACT_COMPLEX = frozenset(
     "add subtract negative positive conjugate equal not_equal logical_not isnan isinf isfinite".split()
 )
 # What compares complex numbers has an order of NumPy's.
-ORDERING = frozenset("less less_equal greater greater_equal maximum minimum fmax fmin sign clip".split())
+ORDERING = frozenset(
+    "less less_equal greater greater_equal maximum minimum fmax fmin sign clip".split()
+)
 # Of whole numbers NumPy divides by zero in a way of its own.
 UNLIKE = {"reciprocal": "iql"}
 # Python's operators on NumPy scalars.

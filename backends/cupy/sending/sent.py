@@ -161,6 +161,8 @@ def _reduce(node: Node, inputs: tuple[Node, ...]) -> Node:
     assert isinstance(source, ArrayType)
     if node.op.name in functions.REDUCTIONS:
         return functions.reduction(node, inputs)
+    if source.dtype.kind == "c" and node.op.name in ("reduce_maximum", "reduce_minimum"):
+        raise StaysOnHost(f"{node.op.name} puts complex numbers in order")
     if library().reduced_dtype(node.op, source.dtype) != type_.dtype:
         raise StaysOnHost(f"{node.op.name} in another dtype")
     attributes = {**node.attributes, "dtype": None}
