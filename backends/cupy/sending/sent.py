@@ -77,7 +77,8 @@ def sent(graph: Graph) -> Sent | str:
             checks += checked.doubts(made[node])
             version = _version(node)
             if version is not None:
-                made.setdefault(version, _counterpart(version, made, buffers))
+                if version not in made:
+                    made[version] = _counterpart(version, made, buffers)
                 last[buffers.buffer(version)] = version
         fetched = dict.fromkeys(
             one
