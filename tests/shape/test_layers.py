@@ -36,7 +36,7 @@ ROOMS = {
 }  # fmt: skip
 # The folders of each C extension, in the same way.
 C_ROOMS: dict[str, tuple[str, ...]] = {
-    "frame_hook/csrc": ("python", "guards", "run"),
+    "frame_hook/csrc": ("values", "python", "guards", "run"),
     "backends/numpy/csrc": ("runtime", "loops", "scalars", "kernel", "nest", "program"),
     "backends/numpy/csrc/nest": ("form", "called", "given", "saved", "containers", "run", "type"),
     "backends/cupy/csrc": ("device", "kernel", "program"),
