@@ -1,4 +1,5 @@
 #include "run/cache.h"
+#include "run/entry_type.h"
 
 #include <stddef.h>
 #include <structmember.h>

@@ -12,6 +12,7 @@
 #include "guards/guards.h"
 #include "guards/recipe.h"
 #include "python/state.h"
+#include "run/registers.h"
 
 /* A state from which a frame goes on. */
 typedef struct {
@@ -57,28 +58,6 @@ typedef struct {
     long long declined; /* runs whose artefact returned NotImplemented */
 } Entry;
 
-/*
- * The registers of one step of the trampoline: the state's slots, borrowed unless `owns_state`,
- * then what guards load, the artefact's outputs and the recipe's rows, owned.
- */
-enum { USUAL_REGISTERS = 32 };
-typedef struct {
-    PyObject **values;
-    Py_ssize_t n_state;
-    Py_ssize_t n_locals; /* of the state's registers, those before the stack's */
-    Py_ssize_t n_used;   /* from here on, `values` is not initialised */
-    Py_ssize_t capacity;
-    bool owns_state;
-    PyObject *contents; /* borrowed; the state's, or NULL */
-    Quiet known_at;     /* the state's */
-    Quiet began;        /* when the entry began that makes copies */
-    PyObject *usual[USUAL_REGISTERS];
-} Registers;
-
-int registers_begin(Registers *registers, Py_ssize_t n_state);
-void registers_drop_appended(Registers *registers);
-void registers_end(Registers *registers);
-
 /* What became of an entry that was run. */
 typedef enum {
     RUN_RETURNED, /* the frame's result is known */
@@ -87,20 +66,9 @@ typedef enum {
     RUN_RAISED,   /* an exception is set */
 } RunOutcome;
 
-extern PyTypeObject Entry_Type;
-extern PyTypeObject Null_Type;
-
-/* The object that stands for an empty slot in the states that Python code sees. */
-typedef struct {
-    PyObject_HEAD
-} NullObject;
-extern NullObject Null_Object;
-#define NULL_OBJECT ((PyObject *)&Null_Object)
-
 bool entry_is_valid(Entry *entry);
 int entry_matches(Entry *entry, Registers *registers);
 RunOutcome entry_run(Entry *entry, Registers *registers, PyObject **result, FrameState **next);
-PyObject *state_tuple(PyObject *const *values, Py_ssize_t count);
-int Entry_Ready(void);
+int entry_ready(void);
 
 #endif

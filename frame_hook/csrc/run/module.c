@@ -23,6 +23,8 @@
 #include "run/region.h"
 #include "run/session.h"
 #include "run/transfers.h"
+#include "run/entry_type.h"
+#include "run/empty_slot.h"
 
 /* set_eager(flag) */
 static PyObject *

@@ -7,6 +7,8 @@
 #include "python/exceptions.h"
 #include "python/recursion.h"
 #include "run/region.h"
+#include "run/entry_type.h"
+#include "run/empty_slot.h"
 
 /* The names of the session's methods and attributes, interned. */
 #define SESSION_NAMES(X)                                                                           \
