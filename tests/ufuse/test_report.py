@@ -715,7 +715,7 @@ class Steps:
 
 
 LOOPS = [
-    (squares, "loop-over", "it goes over a set"),
+    (squares, "loop-over", "it goes over `values`, a set"),
     (
         labelled,
         "loop-objects",
@@ -724,7 +724,7 @@ LOOPS = [
     (
         Steps().run,
         "loop-attribute",
-        "it sets the attribute self.last, which is neither a number nor an array, in line ",
+        "it sets the attribute self.last, which is a tuple, and neither a number nor an array, in line ",
     ),
 ]
 
@@ -853,6 +853,6 @@ def test_whole_calls_are_told() -> None:
     report = ufuse.explain(listed, np.ones((3, 4)))
     assert report.whole_seconds is None
     assert (
-        "Whole calls: no native code\n  because it returns what is no number, array, list, dict or set of numbers"
+        "Whole calls: no native code\n  because it returns a list of tuples or lists, which is not followed"
         in str(report)
     )
