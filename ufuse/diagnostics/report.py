@@ -292,7 +292,7 @@ def loop_lines(report: Report, loops: Iterable[LoopRecord]) -> list[str]:
 
 def _inside(report: Report, function: str) -> str:
     """` of step()`, where that is another function than that of the report; comprehensions are of the one around."""
-    names = [one for one in function.split(".") if not one.startswith("<")]
+    names = [one for one in function.split(".") if one not in ("<locals>", *COMPREHENSIONS)]
     return "" if names[-1:] == [report.name] else f" of {'.'.join(names)}()"
 
 

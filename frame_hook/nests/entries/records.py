@@ -148,4 +148,4 @@ def _why_not(code: CodeType, header: int, record: CodeRecord) -> str:
     if header in record.given_up and record.given_up[header] != "nothing could be traced":
         return record.given_up[header]
     took = visits.seconds + visits.unseen
-    return f"it has taken {duration(took)} so far" if took else ""
+    return f"it has taken only {duration(took)} so far" if took else ""
