@@ -68,7 +68,7 @@ REFUSALS: dict[str, Refusal] = {
         "give each variable one type before the loop: `total = 0.0` where it becomes a float",
         (
             ".* changes? (its type|too often)", ".* has no value.*", ".*, and the loop assigns to it",
-            "no turn of it ends", ".* is (replaced by|bound to) .*", ".* becomes .*", ".*values? (is|are) kept .*",
+            "no turn of it ends", ".* is (replaced by|bound to) .*", ".* becomes .*",
             ".* not empty between turns",
         ),
     ),
@@ -171,6 +171,11 @@ def no_setting(name: str, owner: object) -> NotNativeError:
     return NotNativeError(
         f"assigning to the attribute {name} of {{item}} is not compiled yet", owner
     )
+
+
+def no_making(kind: type) -> NotNativeError:
+    """The refusal to make an object of a class of the program's."""
+    return NotNativeError(f"making an object of class {kind.__name__} is not compiled yet")
 
 
 def no_call(name: str, more: str = "") -> NotNativeError:

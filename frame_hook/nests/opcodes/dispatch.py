@@ -256,6 +256,8 @@ def _call_known(
     elif value is deque:
         reader.stack.append(made_deques.begin(reader, arguments))
     else:
+        if type(value) is type and value.__module__ not in ("builtins", "numpy"):
+            raise refusals.no_making(value)
         raise refusals.no_call(refusals.called(value))
 
 
