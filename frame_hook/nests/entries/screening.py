@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 from collections.abc import Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -15,7 +16,9 @@ from ufuse.frame_hook.code.instructions import VERSION, Instruction, per_code
 from ufuse.frame_hook.nests.arrays import array_calls
 from ufuse.frame_hook.nests.calls import (
     generators,
+    heaps,
     inlining,
+    places_of_lists,
     restated,
     searches,
     sorted_places,
@@ -226,6 +229,9 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
             or value in sorted_places.FUNCTIONS
             or value in generators.CONSUMERS
             or value in restated.CALLS
+            or value in places_of_lists.CALLS
+            or value in heaps.CALLS
+            or value is functools.reduce
             or any(
                 (value, count) in arithmetic.FUNCTIONS
                 or complexes.rule_of(value, count) is not None
