@@ -774,7 +774,7 @@ def test_report_leaves_out_what_was_given_back() -> None:
     report, found = given_back()
     inside = GraphBreak("call", "print").at(__file__, found.line, "prices")
     plain = dataclasses.replace(report, decisions=(found,), breaks=(inside,))
-    assert plain.loops_given_back == list(report.loops)
+    assert plain.plain_loops == list(report.loops)
     assert plain.told_breaks == []
     assert plain.told_specialisations == []
     lines = str(plain).splitlines()
@@ -794,7 +794,7 @@ def test_report_keeps_what_runs_as_graphs() -> None:
     report, found = given_back()
     faster = dataclasses.replace(found, way="compiled", plain=1200)
     kept = dataclasses.replace(report, decisions=(faster,))
-    assert kept.loops_given_back == []
+    assert kept.plain_loops == []
     assert "  its turns run as graphs, 0.80 µs each; in plain Python 1.20 µs" in str(kept)
     assert "Timed while it ran" not in str(kept)
     assert len(kept.told_specialisations) == len(kept.graphs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from ufuse.frame_hook.entries.journal import Decision, duration
@@ -40,10 +40,18 @@ def decision_of(loop: LoopRecord, decisions: Iterable[Decision]) -> Decision | N
     )
 
 
-def given_back(loops: Iterable[LoopRecord], decisions: Iterable[Decision]) -> list[LoopRecord]:
-    """The loops that run as plain Python because graphs for their turns were slower."""
-    found = [(one, decision_of(one, decisions)) for one in loops]
-    return [one for one, decision in found if decision is not None and decision.way == "plain"]
+def plain(
+    loops: Iterable[LoopRecord],
+    decisions: Iterable[Decision],
+    captured: Callable[[LoopRecord], bool],
+) -> list[LoopRecord]:
+    """The loops that run as plain Python: graphs for their turns were slower, or nothing was `captured` in them."""
+    found = [(one, decision_of(one, decisions)) for one in loops if is_refused(one)]
+    return [
+        one
+        for one, decision in found
+        if (not captured(one) if decision is None else decision.way == "plain")
+    ]
 
 
 def turns_in_words(decision: Decision) -> str:

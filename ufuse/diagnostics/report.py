@@ -15,9 +15,9 @@ from ufuse.diagnostics import wording
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.plain_loops import (
     decision_of,
-    given_back,
     is_inside,
     is_refused,
+    plain,
     turns_in_words,
 )
 from ufuse.diagnostics.wording import count
@@ -117,29 +117,34 @@ class Report:
         return self.seconds[1] if known is None else known
 
     @property
-    def loops_given_back(self) -> list[LoopRecord]:
-        """The loops that run as plain Python because graphs for their turns were slower."""
-        return given_back(self.loops, self.decisions)
+    def plain_loops(self) -> list[LoopRecord]:
+        """The loops that run as plain Python: graphs for their turns were slower, or nothing was captured in them."""
+        kept = [one for one in self.specialisations if not is_idle(one.graph)]
+        return plain(
+            self.loops,
+            self.decisions,
+            lambda loop: any(_is_within(one, [loop]) for one in kept),
+        )
 
     @property
     def told_specialisations(self) -> list[tuple[Specialisation, int]]:
         """What was captured, with how often it ran, but for loops that were given back."""
-        plain = self.loops_given_back
+        left = self.plain_loops
         return [
             (kept, runs)
             for kept, runs in zip(self.specialisations, self.runs, strict=True)
-            if not is_idle(kept.graph) and not _is_within(kept, plain)
+            if not is_idle(kept.graph) and not _is_within(kept, left)
         ]
 
     @property
     def told_breaks(self) -> list[Break]:
         """The breaks besides those that only say, or say once more, that a loop is no graph."""
         known = [loop for loop in self.loops if loop.turns or loop.why_not or loop.inside]
-        plain = self.loops_given_back
+        left = self.plain_loops
         told = [
             one
             for one in self.breaks
-            if not _is_told_elsewhere(one, known) and not is_inside(one, plain)
+            if not _is_told_elsewhere(one, known) and not is_inside(one, left)
         ]
         loops = {(one.file, one.line) for one in told if one.code == "loop"}
         return [
@@ -443,8 +448,8 @@ def _joined(code: str, reasons: list[tuple[str, str]]) -> str:
 
 
 def _retraces(report: Report) -> list[str]:
-    plain = report.loops_given_back
-    told = [one for one in report.retraces if not is_inside(one, plain)]
+    left = report.plain_loops
+    told = [one for one in report.retraces if not is_inside(one, left)]
     if not told:
         return []
     lines = ["", "Traced again, because:"]

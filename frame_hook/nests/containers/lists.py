@@ -163,9 +163,9 @@ def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:
         ):
             raise NotNativeError(f"{name} {why}", later=True)
         if given and kind_of(given[0]) is None:
-            raise NotNativeError(f"{name} is a list of what are no numbers")
+            raise NotNativeError(f"{name} is a list whose items are not numbers")
         raise NotNativeError(
-            f"{name} is a list of what are no numbers of one type, so far", later=True
+            f"{name} is a list whose items are not numbers of one type, so far", later=True
         )
     return found
 

@@ -94,7 +94,7 @@ def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
         return
     one, kind = either.known(conversions.number(reader.out, item)), outside.lists[column.slot].type
     if one.type != kind:
-        raise NotNativeError(f"the attribute {name} of {known.name} changes its type", later=True)
+        raise NotNativeError(f"{_told(known, name)} changes its type", later=True)
     elementwise.settle(reader)
     _use(reader, known)
     reader.writes(column)
@@ -167,7 +167,7 @@ def _read(reader: Reader, owner: Member, name: str, found: Any) -> Item:
     if name in known.columns or any(one is not None for one in _values(known, name, found)):
         return _loaded(reader, owner, _column(reader.outside, known, name, found))
     if isinstance(found, TUPLE_FIELD):
-        raise NotNativeError(f"the attribute {name} of {known.name} is None")
+        raise NotNativeError(f"{_told(known, name)} is None")
     known.nothing.add(name)
     _use(reader, known)
     doubt_no_member(reader, owner)
@@ -176,7 +176,7 @@ def _read(reader: Reader, owner: Member, name: str, found: Any) -> Item:
 
 def _values(known: ObjectList, name: str, found: Any) -> list[Any]:
     """What all items have as an attribute, in a slot or in their dicts."""
-    text = f"the attribute {name} of {known.name}"
+    text = _told(known, name)
     try:
         get = found.__get__ if isinstance(found, TUPLE_FIELD) or is_slot(found) else None
         values = [get(one) if get is not None else _own(one, name) for one in known.value]
@@ -189,6 +189,13 @@ def _values(known: ObjectList, name: str, found: Any) -> list[Any]:
     return values
 
 
+def _told(known: ObjectList, name: str) -> str:
+    """What people call an attribute of the objects in a list; of tuples it is an item, `[1]`."""
+    if name.startswith("["):
+        return f"item {name} of the tuples in {known.name}"
+    return f"the attribute {name} of the objects in {known.name}"
+
+
 def _types_in_words(values: Sequence[object]) -> str:
     """`a str`; of several types `an int in some of them and a float in others`."""
     one, *others = dict.fromkeys(map(value_in_words, values))
@@ -199,7 +206,7 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
     """The array of what all items have as an attribute, in a slot or in their dicts."""
     if name in known.columns:
         return ArrayKind(known.columns[name])
-    text, values = f"the attribute {name} of {known.name}", _values(known, name, found)
+    text, values = _told(known, name), _values(known, name, found)
     if isinstance(values[0], np.ndarray):
         if why := stacked.why_not_stacked(values):
             raise NotNativeError(f"{text} is {why}", later=True)

@@ -83,7 +83,7 @@ def chosen(reader: Reader, items: tuple[Item, ...], place: Value) -> Item:
         if len({len(one) for one in members}) == 1:
             return Items(tuple(chosen(reader, one, place) for one in zip(*members, strict=True)))
     if not all(is_number(one) for one in items):
-        raise NotNativeError("a tuple is of what are no numbers")
+        raise NotNativeError("a tuple has items that are not numbers")
     numbers = [conversions.number(reader.out, one) for one in items]
     if len({one.type for one in numbers}) > 1:
         raise NotNativeError("a tuple is of several types")

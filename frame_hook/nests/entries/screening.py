@@ -258,7 +258,7 @@ def _why_not_names(
             why = _why_not_called(value, callers)
         else:
             why = (
-                f"it uses the global {name}, which is {value_in_words(value)} of what are no numbers"
+                f"it uses the global {name}, which is {value_in_words(value)}"
                 if isinstance(value, NEVER_USED) and not is_list_of_numbers(value)
                 else None
             )

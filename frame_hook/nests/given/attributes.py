@@ -37,7 +37,9 @@ def of(outside: Outside, thing: Thing, name: str) -> Item | Unread:
     found = _hook.attribute_value(thing.value, name)
     if type(found) is types.MethodType and found.__self__ is thing.value:
         return _method(outside, thing, name, found)
-    if found is _hook.NULL or isinstance(found, MADE_ANEW):
+    if isinstance(found, MADE_ANEW):
+        raise refusals.no_method(name, thing)
+    if found is _hook.NULL:
         raise refusals.no_attribute(name, thing)
     text = f"{thing.source.text}.{name}"
     return Unread(outside.trace.guards.load("LOAD_ATTR", thing.source, name, text=text), found)

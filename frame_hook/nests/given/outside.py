@@ -183,7 +183,7 @@ class Outside:
         """A list or tuple whose items are numbers of one type."""
         kind = common_item_kind(value)
         if kind is None:
-            raise NotNativeError(f"{source.text} is a list of what are no numbers of one type")
+            raise NotNativeError(f"{source.text} is a list whose items are not numbers of one type")
         self.trace.guards.check("TYPE", source, type(value))
         if isinstance(value, list | tuple):
             self.trace.guards.check("FIRST_TYPE", source, type(value[0]))

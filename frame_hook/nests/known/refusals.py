@@ -20,7 +20,7 @@ class Refusal:
 
 # What an attribute is of, where it is a method of a container.
 CONTAINER = (
-    r"(attribute|method) \w+ of (… \(|… is )?(a|an) (list|dict|set|deque|tuple|view of a dict)\b"
+    r"(attribute|method) \w+ of (.*\(|.* is )?(a|an) (list|dict|set|deque|tuple|view of a dict)\b"
 )
 
 # The first that fits. docs/loops.md shows this table; a test compares them.
@@ -103,6 +103,7 @@ REFUSALS: dict[str, Refusal] = {
         "keep numbers and arrays in the loop; what else is done with lists, dicts and objects before or behind it",
         (
             ".*what (is|are) no (array|number|tuple|int|float).*", ".*which is (no .*|not followed)",
+            ".*(not numbers|the tuples in) .*",
             r".*\b(list|dict|set|class|import)\b.*",
             r".*\b(closure|function|generator|a tuple|from outside|inner function)\b.*",
         ),
