@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from ufuse.frame_hook.entries.journal import Decision, duration
 from ufuse.frame_hook.nests.entries.records import LoopRecord
+from ufuse.frame_hook.trace.reasons import Break
+
+PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)( in |$)")
 
 
 class Placed(Protocol):
@@ -27,8 +31,11 @@ def is_refused(loop: LoopRecord) -> bool:
 
 
 def is_inside(place: Placed, loops: Iterable[LoopRecord]) -> bool:
-    """Whether a place is in one of some loops."""
-    return any(one.file == place.file and one.line <= place.line <= one.last_line for one in loops)
+    """Whether a place is in one of some loops, or in what is called there."""
+    file, line = place.file, place.line
+    if isinstance(place, Break) and (caller := PLACE.match(place.called_from)):
+        file, line = caller["file"], int(caller["line"])
+    return any(one.file == file and one.line <= line <= one.last_line for one in loops)
 
 
 def decision_of(loop: LoopRecord, decisions: Iterable[Decision]) -> Decision | None:

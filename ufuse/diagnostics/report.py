@@ -14,6 +14,7 @@ from typing import Any
 from ufuse.diagnostics import wording
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.plain_loops import (
+    PLACE,
     decision_of,
     is_inside,
     is_refused,
@@ -42,7 +43,6 @@ TEN = 10
 MANY = 20  # turns for each that is left to plain Python, at least: else that is worth a hint
 # Of a function that has native code for whole calls alone.
 WHOLE = "That is made once its calls have taken some tens of milliseconds; until then: {}."
-PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)( in |$)")
 ITERATION = re.compile(r"(a loop over|iterating over) .* is not captured yet")
 
 
