@@ -175,8 +175,8 @@ class Report:
     def _repr_html_(self) -> str:
         text = html.escape(wording.folded(self.lines(), None))
         parts = [f'<pre style="white-space: pre-wrap">{text}</pre>']
-        kept = [k for k in self.specialisations if not is_idle(k.graph)]
-        for number, (graph, one) in enumerate(zip(self.graphs, kept, strict=True), 1):
+        for number, (one, _) in enumerate(self.told_specialisations, 1):
+            graph = Graph(one.graph)
             facts = "\n".join(in_words(row.text, one.code, one.position) for row in one.guards)
             parts += [
                 _folded(f"Graph {number}, operation by operation", str(graph)),
