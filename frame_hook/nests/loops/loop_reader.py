@@ -356,8 +356,8 @@ class LoopReader(Versions):
                 if self.tries.gives_lists and self.frame is frame:
                     identity.note_result(self, instruction, stack)
             except NotNativeError as why:
-                refused.note_item(self, why, stack)
                 if not self._is_left(name, stack, why):
+                    refused.note_item(self, why, stack)
                     raise
                 self.go_to_doubt()
             except EitherError:
@@ -373,7 +373,9 @@ class LoopReader(Versions):
     def _is_left(self, name: str, stack: list[Item], why: NotNativeError) -> bool:
         """Whether an instruction that is not followed is left to plain Python: it raises, or is on other ways."""
         if self.has_unknown:  # that is it, if nothing is appended
-            self._unknown = self._unknown or (why, self.frame, self.at)
+            if self._unknown is None:
+                refused.note_item(self, why, stack)
+                self._unknown = why, self.frame, self.at
             return True
         return name in OF_NUMBERS and _has_none(stack)
 
