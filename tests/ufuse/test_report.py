@@ -820,6 +820,19 @@ def test_report_of_what_needs_no_change() -> None:
     assert "->" not in alone
 
 
+def test_report_tells_of_a_method_once() -> None:
+    """Not that it is looked up, and then that it is called."""
+
+    def listed(x: Any) -> Any:
+        y = x + 1
+        return y.tolist(), y * 2
+
+    report = ufuse.explain(listed, X)
+    assert [one.code for one in report.breaks] == ["numpy-call", "call"]
+    (told,) = report.told_breaks
+    assert told.reason == "ndarray.tolist cannot be part of a graph"
+
+
 def test_report_names_a_loops_variable() -> None:
     """What a loop's iterator gives is told by the variable, not by its line."""
 

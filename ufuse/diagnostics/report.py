@@ -151,6 +151,7 @@ class Report:
             one
             for one in told
             if (one.file, one.line) not in loops or not ITERATION.match(one.reason)
+            if not _is_called_there(one, told)
         ]
 
     def __str__(self) -> str:
@@ -358,6 +359,19 @@ def _is_told_elsewhere(found: Break, loops: Iterable[LoopRecord]) -> bool:
     if found.code == "loop":
         return bool(of_function)
     return any(found.line == one.line and ITERATION.match(found.reason) for one in of_function)
+
+
+def _is_called_there(found: Break, others: Iterable[Break]) -> bool:
+    """Whether a break is but the look-up of a method, whose call is told at the same place."""
+    if found.code not in ("attribute", "numpy-call"):
+        return False
+    name = found.reason.removeprefix("the attribute ").split()[0].rpartition(".")[2]
+    return any(
+        one.code == "call"
+        and (one.file, one.line) == (found.file, found.line)
+        and one.reason.split()[0].endswith(f".{name}")
+        for one in others
+    )
 
 
 def _labelled(label: str, *texts: str) -> list[str]:
