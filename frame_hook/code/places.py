@@ -18,6 +18,7 @@ from ufuse.frame_hook.code.instructions import (
     by_position,
     flow,
     instructions,
+    slot_names,
 )
 from ufuse.frame_hook.code.kept_builtins import KEPT
 
@@ -95,6 +96,7 @@ _REPLACES = (
     "LOAD_SUPER",
     "UNPACK_",
 )  # they take the top, and leave more
+STORES_AND_LOADS = "STORE_FAST_LOAD_FAST"
 _MOVES = (
     "NOP",
     "NOT_TAKEN",
@@ -194,10 +196,31 @@ def _name_of_item(found: re.Match[str]) -> str:
 
 def stack_expression(code: CodeType, position: int, slot: int) -> str:
     """The source text of the expression that left a value on the stack, or the line it stands on."""
+    if name := loaded_name(code, position, slot):
+        return name
     location = stack_location(code, position, slot)
     if location is None or location[0] is None:
         return "an intermediate value"
     return expression_at(code.co_filename, location) or f"a value of line {location[0]}"
+
+
+def loaded_name(code: CodeType, position: int, slot: int) -> str:
+    """The local that a value on the stack is of, where one instruction has loaded two; empty for others.
+
+    Such an instruction has the place of the first.
+    """
+    maker = _maker(code, position, slot)
+    if maker is None or not is_of_two(maker):
+        return ""
+    is_first = slot == flow(code).depths[maker.position] and maker.opname != STORES_AND_LOADS
+    return slot_names(code)[(maker.arg or 0) >> 4 if is_first else (maker.arg or 0) & 15]
+
+
+def is_of_two(instruction: Instruction) -> bool:
+    """Whether an instruction loads two locals, or one behind setting another."""
+    name = instruction.opname
+    is_double = name.startswith("LOAD_FAST") and name.count("LOAD_FAST") == 2
+    return is_double or name == STORES_AND_LOADS
 
 
 def stack_location(code: CodeType, position: int, slot: int) -> Location | None:
@@ -249,7 +272,11 @@ def _maker(code: CodeType, position: int, slot: int) -> Instruction | None:
             break
         after = depths.get(instruction.position + instruction.size)
         before = depths.get(instruction.position)
-        if after is None or before is None or instruction.opname.startswith(_MOVES):
+        if after is None or before is None:
+            continue
+        if instruction.opname == STORES_AND_LOADS and slot == after - 1:
+            found = instruction
+        if instruction.opname.startswith(_MOVES):
             continue
         pushes = after > before and not instruction.opname.startswith(_REPLACES)
         deepest = before if pushes else min(before, after) - 1  # the lowest slot that it may write

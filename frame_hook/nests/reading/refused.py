@@ -10,7 +10,9 @@ from ufuse.frame_hook.code.instructions import Instruction, Location, flow
 from ufuse.frame_hook.code.places import (
     STACK_VALUE,
     expression_at,
+    is_of_two,
     items_named,
+    loaded_name,
     short_file,
     stack_location,
 )
@@ -134,11 +136,13 @@ def _worded(reader: Reader, why: NotNativeError, stack: list[Item], *, tells: bo
     before, item, behind = str(why.args[0]).partition(ITEM)
     template, spots, words = _marked(before, own, reader.position)
     if item:
-        known = kind_in_words(why.item)
         template += "{}"
-        spots += ((reader.code.co_filename, _location(reader, why.item, stack)),)
-        words += (known or "a value",)
+        location, name = _source(reader, why.item, stack)
+        known = kind_in_words(why.item) or "a value"
+        spots += ((reader.code.co_filename, location),)
+        words += (_quoted(name, known) if name else known,)
     more, spots_behind, words_behind = _marked(behind, own, reader.position)
+    tells = tells and not is_of_two(reader.at)
     at = (reader.code.co_filename, reader.at.location if tells else NOWHERE)
     own_line = reader.at.location[0]
     is_told = reader.code is not own or own is reader.told
@@ -158,14 +162,16 @@ def _marked(
     return marked, spots, ("what it goes over",) * len(slots)
 
 
-def _location(reader: Reader, item: object, stack: list[Item]) -> Location:
-    """Where the expression stands whose value an instruction took from a stack."""
+def _source(reader: Reader, item: object, stack: list[Item]) -> tuple[Location, str]:
+    """Where the expression stands whose value an instruction took from a stack; or the local that it is."""
     place = next((i for i in reversed(range(len(stack))) if stack[i] is item), None)
     depth = flow(reader.code).depths.get(reader.at.position)
     if place is None or depth is None:
-        return NOWHERE
-    slot = depth - (len(stack) - place)
-    return stack_location(reader.code, reader.at.position, slot) or NOWHERE
+        return NOWHERE, ""
+    at = reader.code, reader.at.position, depth - (len(stack) - place)
+    if name := loaded_name(*at):
+        return NOWHERE, name
+    return stack_location(*at) or NOWHERE, ""
 
 
 def _where(code: CodeType, told: CodeType, line: int | None) -> str:

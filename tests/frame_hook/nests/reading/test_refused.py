@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import ufuse
+from ufuse.frame_hook.code.instructions import flow, instructions
+from ufuse.frame_hook.code.places import stack_expression
 from ufuse.frame_hook.nests.entries.records import LoopRecord
 from ufuse.frame_hook.nests.known.refusals import REFUSALS
 
@@ -223,7 +225,10 @@ def test_reasons_name_the_expression(
 ) -> None:
     """What it is, where it stands, and of which kind the reason is; never what the insides call it."""
     loop = loop_of(function, *given())
-    assert loop.why_not == why.format(line_of(function, text) if text else "")
+    found = loop.why_not
+    if function is ratio:  # from Python 3.14 on its instructions have the place of what is entered
+        found = found.removesuffix(': `np.errstate(all="ignore")`')
+    assert found == why.format(line_of(function, text) if text else "")
     assert (loop.code, loop.hint) == (code, REFUSALS[code].hint)
 
 
@@ -244,6 +249,49 @@ def test_comprehensions_have_no_name_of_their_own() -> None:
     assert loop.why_not == "it goes over a list whose first item is a str"
     assert f"Loop, line {loop.line}: no native code" in str(report)
     assert "<listcomp>" not in str(report)
+
+
+def test_two_locals_that_one_instruction_loads() -> None:
+    """The one that is to blame is named, whichever it is: they have one place in the code from Python 3.13 on."""
+
+    def second(x: Any, label: str) -> int:
+        n = 0
+        for i in range(len(x)):
+            n += i
+            if i > len(x):
+                n += x - label
+        return n
+
+    def first(x: Any, label: str) -> int:
+        n = 0
+        for i in range(len(x)):
+            n += i
+            if i > len(x):
+                n += label - x
+        return n
+
+    def behind_a_store(x: Any, label: str) -> int:
+        n = 0
+        for i in range(len(x)):
+            found = label - x
+            n += i
+            del found
+        return n
+
+    for function in (second, first):
+        loop = loop_of(function, X, "b")
+        assert "`label` (a str)" in loop.why_not, loop.why_not
+    with pytest.raises(TypeError):
+        behind_a_store(X, "b")
+    for code in (first.__code__, second.__code__, behind_a_store.__code__):
+        for one in instructions(code):
+            if one.opname == "BINARY_OP":
+                depth = flow(code).depths[one.position]
+                texts = [stack_expression(code, one.position, depth - n) for n in (2, 1)]
+                (line,) = {one.location[0]}
+                assert line is not None
+                source = Path(__file__).read_text(encoding="utf-8").splitlines()[line - 1]
+                assert re.search(rf"{texts[0]} (\+|-)=? {re.escape(texts[1])}", source), texts
 
 
 def test_source_is_read_when_asked() -> None:
