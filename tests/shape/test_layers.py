@@ -31,7 +31,7 @@ ROOMS = {
         "entries",
     ),
     "backends/numpy": ("loops", "llvm", "nest_passes", "nest_code", ""),
-    "backends/cupy": ("operations", "texts", "steps", "launching", ""),
+    "backends/cupy": ("operations", "texts", "steps", "launching", "sending", ""),
     "ufuse": ("errors", "diagnostics", ""),
 }  # fmt: skip
 # The folders of each C extension, in the same way.
