@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dis
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -169,7 +170,7 @@ def why_not(code: CodeType, header: int, function: FunctionType) -> str | None:
     names = names_in_loops(code).get(header)
     if names is None:
         return why_not_instructions(code, header)
-    why = _why_not_names(function, names, _instructions(code, header), [code])
+    why = _why_not_names(function, names, partial(_instructions, code, header), [code])
     if why is not None:
         return why
     table = instructions.by_position(code)
@@ -246,7 +247,7 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
 def _why_not_names(
     function: FunctionType,
     names: frozenset[str],
-    inside: Iterable[Instruction],
+    inside: Callable[[], Iterable[Instruction]],
     callers: list[CodeType],
 ) -> str | None:
     """Why no nest uses some globals of a function."""
@@ -270,10 +271,14 @@ def _why_not_names(
 
 
 def _at_name(
-    code: CodeType, name: str, inside: Iterable[Instruction], why: str, told: CodeType
+    code: CodeType,
+    name: str,
+    inside: Callable[[], Iterable[Instruction]],
+    why: str,
+    told: CodeType,
 ) -> str:
     """A reason that a global is, where it is read first."""
-    for one in inside:
+    for one in inside():
         if one.opname == "LOAD_GLOBAL" and code.co_names[(one.arg or 0) >> 1] == name:
             return at_instruction(code, one, why, told, tells=False)
     return why
@@ -286,13 +291,17 @@ def _why_not_called(function: FunctionType, callers: list[CodeType]) -> str | No
     if why is not None or code in callers:
         return why
     names = names_of(code)
-    positions = read_positions(code)
-    inside = [one for one in instructions.instructions(code) if one.position in positions]
     if names is None:
-        return _why_not_any(code, inside, callers[0])
+        return _why_not_any(code, _instructions_of(code), callers[0])
     if len(callers) > inlining.MOST_CALLS:
         return "calls within one another are too many"
-    return _why_not_names(function, names, inside, [*callers, code])
+    return _why_not_names(function, names, partial(_instructions_of, code), [*callers, code])
+
+
+def _instructions_of(code: CodeType) -> list[Instruction]:
+    """Those of a function that is called, in order."""
+    positions = read_positions(code)
+    return [one for one in instructions.instructions(code) if one.position in positions]
 
 
 def is_list_of_numbers(value: object) -> bool:
@@ -303,8 +312,7 @@ def is_list_of_numbers(value: object) -> bool:
 @per_code
 def names_of(code: CodeType) -> frozenset[str] | None:
     """The globals that a function uses; None where no nest can have some instruction of it."""
-    positions = read_positions(code)
-    table = [one for one in instructions.instructions(code) if one.position in positions]
+    table = _instructions_of(code)
     if not all(map(_is_read, table)):
         return None
     return frozenset(
