@@ -544,6 +544,19 @@ def test_why_sides_are_not_in_one_graph_is_told(code: str) -> None:
     assert told == [report.whole_seconds is None] * 2
 
 
+def test_what_was_there_before_is_told_by_its_type() -> None:
+    """One side makes a new list, the other one keeps the list that was given: not by its name a second time."""
+
+    def kept(x, best):
+        if x.sum() > 1:
+            best = [x.sum()]
+        return best, x * 2
+
+    reasons = [one.reason for one in ufuse.explain(kept, X.copy(), list(range(300))).breaks]
+    assert not any("and as best" in one for one in reasons), reasons
+    assert any("and as the list that was there before" in one for one in reasons), reasons
+
+
 def test_why_a_side_ends_a_graph_is_told() -> None:
     """With the words of that reason, in the function where it is."""
 
