@@ -47,7 +47,7 @@ REFUSALS: dict[str, Refusal] = {
     ),
     "loop-over": Refusal(
         "it goes over what is no range, array, or list of numbers or objects of one class",
-        "take the numbers out before the loop, as in `prices = [row.price for row in rows]`, and go over these",
+        'take the numbers out before the loop, as in `prices = [row["price"] for row in rows]`, and go over these',
         ("it goes over .*", "an inner loop is over .*", "a range is not .*", ".* begins with .*", "it reverses .*"),
     ),
     "loop-slow": Refusal(
