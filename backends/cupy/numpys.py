@@ -16,7 +16,7 @@ from ufuse.backends.cupy.operations.gathers import gather_of, with_places
 from ufuse.backends.cupy.operations.masked import stores_by_mask, with_masks
 from ufuse.backends.cupy.operations.statistics import as_reductions, with_inputs
 from ufuse.backends.cupy.program import program_of
-from ufuse.backends.cupy.sending import functions
+from ufuse.backends.cupy.sending import drawn, functions
 from ufuse.backends.cupy.sending.elementwise import dtypes_of
 from ufuse.backends.cupy.sending.kinds import is_sent
 from ufuse.backends.cupy.sending.places import is_column
@@ -127,9 +127,11 @@ class SendingProgram:
         found = made.sent
         graph = found.graph
         self._program = program_of(made.plan, graph.name, NUMPYS)
-        self._is_array = [
-            isinstance(one.type, ArrayType) and not one.type.scalar for one in graph.inputs
-        ]
+        self._is_array = [is_sent(one) for one in found.there.inputs]
+        draws = drawn.drawing(graph)
+        self._draws = None if draws is None else on_host.BACKEND.compile(draws)
+        self._draws_several = draws is not None and len(draws.outputs) > 1
+        self._generators = drawn.generators(graph)
         self._types = [node.type for node in found.fetched]
         self._columns = [_columns(node) for node in found.fetched]
         self._written = found.written
@@ -138,10 +140,24 @@ class SendingProgram:
 
     def __call__(self, *inputs: Any) -> Any:
         """The outputs; NotImplemented, with nothing done, where plain Python is to run."""
+        if self._draws is None:
+            return self._computed(inputs, ())
+        generators = [inputs[place] for place in self._generators]
+        states = list(map(drawn.state_of, generators))
+        found: Any = self._draws(*inputs)
+        if found is NotImplemented:
+            return found
+        made = self._computed(inputs, found if self._draws_several else (found,))
+        if made is NotImplemented:
+            for generator, state in zip(generators, states, strict=True):
+                drawn.put_back(generator, state)
+        return made
+
+    def _computed(self, inputs: tuple[Any, ...], random: tuple[Any, ...]) -> Any:
         try:
             given = [
                 cupy.array(one, order="C") if is_array else one
-                for one, is_array in zip(inputs, self._is_array, strict=True)
+                for one, is_array in zip((*inputs, *random), self._is_array, strict=True)
             ]
         except cupy.cuda.memory.OutOfMemoryError:
             return NotImplemented

@@ -10,11 +10,12 @@ import numpy as np
 from ufuse.backends.cupy.operations.moments import moment_of
 from ufuse.backends.cupy.sending import functions, places
 from ufuse.backends.cupy.sending.elementwise import outer
-from ufuse.backends.cupy.sending.kinds import StaysOnHost, device_type, is_sent, made, number
+from ufuse.backends.cupy.sending.kinds import StaysOnHost, device_type, is_sent, made, number, read
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType
+from ufuse.graph.typing.elementary import ELEMENTARY
 from ufuse.graph.typing.library import CUDA
 from ufuse.graph.typing.sample import type_of
 
@@ -45,6 +46,8 @@ def called(node: Node, inputs: tuple[Node, ...]) -> Node:
         return places.taken(node, inputs)
     if name == "builtins.len" and is_sent(inputs[0]):
         return number(inputs[0].type.shape[0], node.location)  # type: ignore[union-attr]
+    if name in ELEMENTARY:
+        return _of_numbers(node, inputs)
     short = name.removeprefix("numpy.")
     if short in RANGES and not any(map(is_sent, inputs)):
         return _range(node, inputs, short)
@@ -72,6 +75,12 @@ def called(node: Node, inputs: tuple[Node, ...]) -> Node:
     if is_method and short not in functions.METHODS:
         raise StaysOnHost(f"{name} is left to NumPy")
     return functions.counterpart(short, node, inputs)
+
+
+def _of_numbers(node: Node, inputs: tuple[Node, ...]) -> Node:
+    """A function of Python's numbers, for which the host waits."""
+    numbers = tuple(read(one) if is_sent(one) else one for one in inputs)
+    return Node(node.op, numbers, node.type, node.attributes, node.location)
 
 
 def _range(node: Node, inputs: tuple[Node, ...], name: str) -> Node:

@@ -36,6 +36,10 @@ CLOSE = frozenset(
 EXACT_COMPLEX = frozenset(
     "add subtract negative positive conjugate equal not_equal logical_not isnan isinf isfinite".split()
 )
+# What compares complex numbers has an order of NumPy's.
+ORDERING = frozenset(
+    "less less_equal greater greater_equal maximum minimum fmax fmin sign clip".split()
+)
 # Of whole numbers NumPy divides by zero in a way of its own.
 UNLIKE = {"reciprocal": "iql"}
 # Python's operators on NumPy scalars.
@@ -72,6 +76,8 @@ def elementwise(node: Node, op: Op, inputs: tuple[Node, ...]) -> Node:
     dtypes = loop_dtypes(op.ufunc, [operand_of(one) for one in inputs])
     if any(dtype.char not in DTYPES for dtype in dtypes):
         raise StaysOnHost(f"{op.name} computes in half precision")  # of booleans
+    if op.name in ORDERING and any(dtype.kind == "c" for dtype in dtypes):
+        raise StaysOnHost(f"{op.name} puts complex numbers in order")
     is_signed = any(dtype.kind == "i" for dtype in dtypes)
     if dtypes[-1] != type_.dtype or (
         is_signed and op.name == "power" and not _has_power(inputs[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ufuse.backends.cupy.operations.statistics import with_inputs
-from ufuse.backends.cupy.sending import checked, elementwise, functions, places
+from ufuse.backends.cupy.sending import checked, drawn, elementwise, functions, places
 from ufuse.backends.cupy.sending.calls import called
 from ufuse.backends.cupy.sending.kinds import StaysOnHost, device_type, is_sent
 from ufuse.graph import ops
@@ -19,6 +19,7 @@ from ufuse.graph.ops import Kind
 from ufuse.graph.records import record
 from ufuse.graph.size import Size
 from ufuse.graph.types import ArrayType, NothingType, TupleType
+from ufuse.graph.typing.draws import is_draw
 from ufuse.graph.typing.infer import (
     CannotInfer,
     operand_of,
@@ -43,8 +44,8 @@ class _Agreed(Structural):
 class Sent:
     """A graph of NumPy's arrays, and what a device computes of it.
 
-    there: the graph on the device; its outputs are the values of `fetched`, then the `written` arguments, then
-        `checks`.
+    there: the graph on the device. Its inputs are those of `graph`, then what is drawn; its outputs are the values of
+        `fetched`, then the `written` arguments, then `checks`.
     fetched: the nodes of `graph` whose values come back; views are made of them.
     written: the places of the arguments that are written.
     last: the versions of memory that is written, as they are at the end, by buffer.
@@ -64,14 +65,20 @@ def sent(graph: Graph) -> Sent | str:
     buffers = Buffers()
     made: dict[Node, Node] = {}
     last: dict[Node, Node] = {}
+    draws: list[Node] = []
     checks: list[Node] = []
     try:
         for node in graph:
+            if is_draw(node):
+                made[node] = drawn.input_of(node, len(draws))
+                draws.append(made[node])
+                continue
             made[node] = _counterpart(node, made, buffers)
             checks += checked.doubts(made[node])
             version = _version(node)
             if version is not None:
-                made.setdefault(version, _counterpart(version, made, buffers))
+                if version not in made:
+                    made[version] = _counterpart(version, made, buffers)
                 last[buffers.buffer(version)] = version
         fetched = dict.fromkeys(
             one
@@ -87,7 +94,7 @@ def sent(graph: Graph) -> Sent | str:
     nodes = tuple(with_inputs((*made.values(), *checks)))
     if not any(is_sent(one) and one.op.kind not in IDLE for one in nodes):
         return "nothing is computed of an array"
-    inputs = tuple(made[node] for node in graph.inputs)
+    inputs = (*(made[node] for node in graph.inputs), *draws)
     values = (*fetched, *(last[graph.inputs[place]] for place in written))
     there = Graph(inputs, nodes, (*(made[node] for node in values), *checks), graph.name)
     return Sent(graph, there, tuple(fetched), written, last, len(checks))
@@ -155,6 +162,8 @@ def _reduce(node: Node, inputs: tuple[Node, ...]) -> Node:
     assert isinstance(source, ArrayType)
     if node.op.name in functions.REDUCTIONS:
         return functions.reduction(node, inputs)
+    if source.dtype.kind == "c" and node.op.name in ("reduce_maximum", "reduce_minimum"):
+        raise StaysOnHost(f"{node.op.name} puts complex numbers in order")
     if library().reduced_dtype(node.op, source.dtype) != type_.dtype:
         raise StaysOnHost(f"{node.op.name} in another dtype")
     attributes = {**node.attributes, "dtype": None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,10 @@ def test_numbers_of_numpys(host: Host) -> None:
         total = float((x * x).sum())
         return x / total, total, int(total), bool(x.max() > 1)
 
+    def functions(x: Any, n: int) -> Any:
+        return x / math.sqrt((x * x).sum()), np.arange(n) * math.exp(x[0, 0])
+
+    assert is_sent(check(functions, x, 7, close=1e-12))
     assert is_sent(check(elements, x))
     assert is_sent(check(read, x, close=1e-12))
 

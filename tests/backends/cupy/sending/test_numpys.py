@@ -105,6 +105,7 @@ def test_what_stays_on_the_cpu(host: Host) -> None:
     for function in (
         lambda x: np.argsort(x * 2, axis=1), lambda x: np.linalg.eigh(x[:, :6] * x[:, :6].T)[1] * 2,
         lambda x: (x * 2).astype("f2") + 1, lambda x: np.add.reduceat(x[0] * 2, [0, 3]),
+        lambda x: (x * 1j) < 2, lambda x: (x * 1j).max(axis=0),
     ):  # fmt: skip
         compiled = ufuse.compile(function, backend="cupy")
         for _ in range(2):

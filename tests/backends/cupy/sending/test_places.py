@@ -146,3 +146,17 @@ def test_stores_in_the_devices_order(host: Host) -> None:
         for _ in range(2):
             assert compiled(A, ROWS).tobytes() == function(A, ROWS).tobytes()
         assert not is_sent(compiled)
+
+
+def test_places_of_nothing(host: Host) -> None:
+    """Of an array without elements NumPy's error is raised; no places at all are fine."""
+    compiled = ufuse.compile(lambda x, i: x[i] * 2, backend="cupy")
+    for _ in range(2):
+        compiled(A, ROWS)
+    none, no_places = A[:0].copy(), ROWS[:0].copy()
+    for _ in range(2):
+        with pytest.raises(IndexError, match="out of bounds"):
+            compiled(none, ROWS)
+        assert compiled(none, no_places).shape == (0, 7)
+        assert compiled(A, no_places).shape == (0, 7)
+    assert (compiled(A, ROWS) == A[ROWS] * 2).all()
