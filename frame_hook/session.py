@@ -39,6 +39,7 @@ from ufuse.frame_hook.nests.entries.entry import NestMaker, begins_loop, goes_to
 from ufuse.frame_hook.nests.entries.records import LoopRecord, loop_records
 from ufuse.frame_hook.nests.entries.screening import has_loops, written_slots
 from ufuse.frame_hook.nests.known.positions import while_headers
+from ufuse.frame_hook.nests.loops.outermost import over_in_words
 from ufuse.frame_hook.opcodes import calls
 from ufuse.frame_hook.paid_traces import PaidTraces
 from ufuse.frame_hook.trace.reasons import Break, GraphBreak
@@ -169,7 +170,7 @@ class Session:
         at_loop = self.loops is not None and begins_loop(code, position, state)
         at_end = at_loop and not has_turns(code, position, state)
         if not at_loop and by_position(code)[position].opname == "FOR_ITER":
-            record.iterators[position] = type(state[-1]).__name__
+            record.iterators[position] = over_in_words(state[-1])
         if self.loops is not None and at_loop and not at_end:
             found = self._captured_loop(self.loops, cache, position, function, state, record)
             if found is not None:

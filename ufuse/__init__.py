@@ -46,6 +46,9 @@ if not _TYPE_CHECKING:  # to a type checker no other name is there
         hint = ": ufuse.compile is what makes a function fast" if name in _ELSEWHERE else ""
         raise AttributeError(f"module 'ufuse' has no attribute {name!r}{hint}")
 
+    def __dir__() -> list[str]:
+        return [*__all__, "__version__"]  # what an editor offers
+
 
 _settings = _from_environment()
 set_log(_settings.log)

@@ -61,7 +61,7 @@ def clear_cache() -> str:
 def run_program(chosen: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     """Run the program of a command line."""
     if not chosen.program:
-        parser.error("it needs a PROGRAM: a file, or a module behind -m")
+        parser.error("it needs a program: a file, or a module behind -m")
     report = chosen.report
     if report is not None:
         report = report.absolute()  # the program may change folders
@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m ufuse",
-        description="NumPy code, made fast and nothing else: decorate a function with @ufuse.compile and call it.",
+        description="Makes NumPy code fast, and changes nothing else. In a program: @ufuse.compile above a function.",
         epilog="In Python: help(ufuse.compile); ufuse.explain(function, *arguments) says what is captured.",
     )
     parser.add_argument("--version", action="version", version=f"ufuse {ufuse.__version__}")
@@ -99,6 +99,8 @@ def main(arguments: list[str] | None = None) -> int:
     )  # fmt: skip
     run = commands.add_parser(
         "run",
+        usage="python -m ufuse run [--report FILE] SCRIPT [ARGUMENTS]\n"
+        "       python -m ufuse run [--report FILE] -m MODULE [ARGUMENTS]",
         help="run a program, with the functions that it calls compiled",
         description="Run a program as Python does, with the functions that it calls compiled: those that take arrays, "
         "and those with loops. What stands outside of functions runs as plain Python.",
@@ -110,17 +112,25 @@ def main(arguments: list[str] | None = None) -> int:
         help="write what was captured to a file: HTML, or text where it ends otherwise",
     )
     run.add_argument(
-        "-m", dest="is_module", action="store_true", help="PROGRAM is the name of a module"
+        "-m",
+        dest="is_module",
+        action="store_true",
+        help="run a module by its name, as `python -m` does",
     )
     run.add_argument(
         "program",
         nargs=argparse.REMAINDER,
-        metavar="PROGRAM",
+        metavar="SCRIPT",
         help="a file, and the arguments of the program",
     )
     commands.add_parser("info", help="print versions, processor, threads and backends")
     cache = commands.add_parser("cache", help="machine code that is kept on disk")
-    cache.add_argument("what", choices=("info", "clear"), help="say how much there is; remove it")
+    cache.add_argument(
+        "what",
+        choices=("info", "clear"),
+        metavar="info|clear",
+        help="say how much there is, and where; remove it",
+    )
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0].endswith(".py"):
         parser.error(f"to run a program: python -m ufuse run {' '.join(given)}")

@@ -11,11 +11,12 @@ from ufuse.compiled import CompiledFunction, loops_of
 from ufuse.decorator import compiled_alone, eager
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.program import ProgramReport
-from ufuse.diagnostics.report import Report
+from ufuse.diagnostics.report import NOTHING_CAPTURED, Report
 from ufuse.frame_hook import _hook, device_clock
 from ufuse.frame_hook.code import markers
 from ufuse.frame_hook.code.stops import GENERATORS, why_not_code
 from ufuse.frame_hook.entries.entry import Specialisation, is_idle
+from ufuse.frame_hook.nests.reading.refused import in_words
 from ufuse.frame_hook.session import Session
 
 MOST_CALLS = 5  # that are made only to time them
@@ -79,7 +80,7 @@ def explain(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Report:
         why_plain="" if seen["graphs"] else _why_plain(inner),
         result=result,
         whole_seconds=whole_seconds,
-        why_not_whole=session.record(code).why_not_whole,
+        why_not_whole=in_words(session.record(code).why_not_whole),
         later_seconds=later_seconds,
         is_measured=session.measures,
         **seen,
@@ -199,5 +200,5 @@ def _why_plain(inner: CompiledFunction) -> str:
     if _hook.lines_are_traced(code):
         return "somebody watches its lines: a debugger, a trace function (sys.settrace) or a coverage tool"
     if inner.__ufuse_session__.breaks:
-        return "no array operation could be captured"
-    return why_not_code(code) or "it has no array operation"
+        return NOTHING_CAPTURED[1]
+    return why_not_code(code) or NOTHING_CAPTURED[0]

@@ -12,13 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.code.instructions import Instruction, flow, instructions
+from ufuse.frame_hook.code.instructions import (
+    Instruction,
+    Location,
+    by_position,
+    flow,
+    instructions,
+    slot_names,
+)
 from ufuse.frame_hook.code.kept_builtins import KEPT
 
 __builtins__ = KEPT
 
 ON_STACK = "the value {} on the stack"  # what a trace calls a slot of the stack
 _ON_STACK = re.compile(r"the value (\d+) on the stack")
+# The same in texts for people: what an iterator there goes over is the expression after `in`.
+STACK_VALUE = re.compile(
+    r"what the value (\d+) on the stack goes over|the value (\d+) on the stack"
+)
+_ITEM_OF_NAMES = re.compile(r"\((\w+(?:, \w+)+)\)\[(\d+)\]")  # `(key, value)[1]`, which is `value`
 _LIBRARIES = tuple(
     sorted({sysconfig.get_path(n) for n in ("purelib", "platlib", "stdlib")}, key=len, reverse=True)
 )
@@ -27,6 +39,14 @@ MOST_BITS = 256  # of an int that is written out
 MOST_ITEMS = 8
 MOST_SHOWN = 80
 NAMED = (type, FunctionType, BuiltinFunctionType)
+
+
+# Methods that no program names.
+SPECIAL = {
+    "__enter__": "entering a `with` block",
+    "__exit__": "leaving a `with` block",
+    "__iter__": "a loop over {}",
+}
 
 
 def is_on_stack(text: str) -> bool:
@@ -76,6 +96,7 @@ _REPLACES = (
     "LOAD_SUPER",
     "UNPACK_",
 )  # they take the top, and leave more
+STORES_AND_LOADS = "STORE_FAST_LOAD_FAST"
 _MOVES = (
     "NOP",
     "NOT_TAKEN",
@@ -108,9 +129,19 @@ def shown(value: Any) -> str:
     return f"a {kind.__name__}"
 
 
+def function_in_words(name: str) -> str:
+    """`step()`; of `<listcomp>` and its like, up to Python 3.11, the function around."""
+    outer, _, last = name.rpartition(".<locals>.")
+    return f"a comprehension of {outer}()" if last.endswith("comp>") and outer else f"{name}()"
+
+
 def full_name(function: Any) -> str:
     """What people call a function in C: `print`, `time.time`, `list.append`."""
-    name, module = str(function.__qualname__), function.__module__
+    name, module = str(function.__qualname__), getattr(function, "__module__", None)
+    if KEPT.get(name) is function:
+        return name
+    if (words := SPECIAL.get(function.__name__)) is not None:
+        return words.format(name.partition(".")[0])
     is_told = isinstance(module, str) and module != "builtins" and not module.startswith("_")
     return f"{module}.{name}" if is_told else name
 
@@ -147,23 +178,89 @@ def _lines_of(file: str) -> list[str]:
 
 def in_words(text: str, code: CodeType, position: int) -> str:
     """`text` with every value that it finds on the stack at `position` replaced by the expression it came from."""
-    return _ON_STACK.sub(lambda found: stack_expression(code, position, int(found[1])), text)
+    said = STACK_VALUE.sub(
+        lambda found: stack_expression(code, position, int(found[1] or found[2])), text
+    )
+    return items_named(said)
+
+
+def items_named(text: str) -> str:
+    """`value` for `(key, value)[1]`, where a loop binds the names of a tuple."""
+    return _ITEM_OF_NAMES.sub(_name_of_item, text)
+
+
+def _name_of_item(found: re.Match[str]) -> str:
+    names, place = found[1].split(", "), int(found[2])
+    return names[place] if place < len(names) else found[0]
 
 
 def stack_expression(code: CodeType, position: int, slot: int) -> str:
     """The source text of the expression that left a value on the stack, or the line it stands on."""
+    if name := loaded_name(code, position, slot):
+        return name
+    location = stack_location(code, position, slot)
+    if location is None or location[0] is None:
+        return "an intermediate value"
+    return expression_at(code.co_filename, location) or f"a value of line {location[0]}"
+
+
+def loaded_name(code: CodeType, position: int, slot: int) -> str:
+    """The local that a value on the stack is of, where one instruction has loaded two; empty for others.
+
+    Such an instruction has the place of the first.
+    """
+    maker = _maker(code, position, slot)
+    if maker is None or not is_of_two(maker):
+        return ""
+    is_first = slot == flow(code).depths[maker.position] and maker.opname != STORES_AND_LOADS
+    return slot_names(code)[(maker.arg or 0) >> 4 if is_first else (maker.arg or 0) & 15]
+
+
+def is_of_two(instruction: Instruction) -> bool:
+    """Whether an instruction loads two locals, or one behind setting another."""
+    name = instruction.opname
+    is_double = name.startswith("LOAD_FAST") and name.count("LOAD_FAST") == 2
+    return is_double or name == STORES_AND_LOADS
+
+
+def stack_location(code: CodeType, position: int, slot: int) -> Location | None:
+    """Where the expression stands that left a value on the stack.
+
+    The instructions of a `for` loop have the place of all of it: of an iterator it is what stands behind `in`, of what
+    that gives the loop's variable.
+    """
     maker = _maker(code, position, slot)
     if maker is None:
-        return "an intermediate value"
-    line, end_line, column, end_column = maker.location
-    if line is None:
-        return "an intermediate value"
-    if line == end_line and column is not None and end_column is not None:
-        text = _line_of(code.co_filename, line).encode()[column:end_column]
-        expression = text.decode(errors="replace").strip()
-        if expression:
-            return expression if len(expression) <= LONGEST else f"{expression[: LONGEST - 1]}…"
-    return f"a value of line {line}"
+        return None
+    table = by_position(code)
+    if maker.opname == "GET_ITER":
+        before = max((one for one in table if one < maker.position), default=maker.position)
+        return table[before].location
+    if maker.opname == "FOR_ITER":
+        return table.get(maker.position + maker.size, maker).location
+    return maker.location
+
+
+def over_expression(code: CodeType, header: int) -> str:
+    """The source text of what the `for` loop goes over whose header stands at a position; empty where unknown."""
+    depth = flow(code).depths.get(header)
+    if code.co_varnames[:1] == (
+        ".0",
+    ):  # a comprehension up to Python 3.11, which is given an iterator
+        return ""
+    location = None if depth is None else stack_location(code, header, depth - 1)
+    return "" if location is None else expression_at(code.co_filename, location)
+
+
+def expression_at(file: str, location: Location) -> str:
+    """The source text at a place; empty where it cannot be read, or takes several lines."""
+    line, end_line, column, end_column = location
+    if line is None or line != end_line or column is None or end_column is None:
+        return ""
+    text = _line_of(file, line).encode()[column:end_column].decode(errors="replace").strip()
+    if re.fullmatch(r"\w+(, *\w+)+", text):
+        text = f"({text})"  # the variables of a loop
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _maker(code: CodeType, position: int, slot: int) -> Instruction | None:
@@ -175,7 +272,11 @@ def _maker(code: CodeType, position: int, slot: int) -> Instruction | None:
             break
         after = depths.get(instruction.position + instruction.size)
         before = depths.get(instruction.position)
-        if after is None or before is None or instruction.opname.startswith(_MOVES):
+        if after is None or before is None:
+            continue
+        if instruction.opname == STORES_AND_LOADS and slot == after - 1:
+            found = instruction
+        if instruction.opname.startswith(_MOVES):
             continue
         pushes = after > before and not instruction.opname.startswith(_REPLACES)
         deepest = before if pushes else min(before, after) - 1  # the lowest slot that it may write

@@ -122,6 +122,7 @@ class Journal:
         self.misfits: list[str] = []
         self.decisions: list[Decision] = []
         self._known_breaks: set[Break] = set()
+        self._known_errors: set[str] = set()
 
     def forget(self) -> None:
         """Begin anew."""
@@ -220,10 +221,13 @@ class Journal:
                 "%s resumes at %d, stops at %s", code.co_qualname, position, sorted(stops)
             )
 
-    @staticmethod
-    def note_error(error: BaseException) -> None:
-        """A failure of ours, while a frame was traced or run."""
+    def note_error(self, error: BaseException) -> None:
+        """A failure of ours, while a frame was traced or run; the same one is told once."""
         text = "".join(traceback.format_exception(error))
+        if text in self._known_errors:
+            return
+        if len(self._known_errors) < MOST_TOLD:
+            self._known_errors.add(text)
         LOG_ERRORS.error(
             "ufuse failed inside and runs this frame in plain Python; please report it:\n%s", text
         )

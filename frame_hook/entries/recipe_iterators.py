@@ -101,6 +101,16 @@ WHOLE: dict[type, Callable[..., Any]] = {
     Set: set.__iter__,
 }
 
+# What people call the kinds of iterators that have other names here.
+OVER = {
+    "constant": "a constant",
+    "group": "a group of itertools.groupby",
+    "members": "a set",
+    "rows": "an array",
+    "rows backwards": "a reversed array",
+    "sequence": "a list or tuple",
+}
+
 # Rows -------------------------------------------------------------------------------------------------------------
 
 
@@ -114,7 +124,8 @@ def iterator_row(recipe: Builder, iterator: Iterator) -> Register:
     rule = _exhausted if iterator.is_exhausted else ROWS.get(iterator.kind)
     made = rule(recipe, iterator) if rule is not None else None
     if made is None:
-        raise NotRebuilt(iterator.born, f"an iterator ({iterator.kind}) that has begun")
+        over = OVER.get(iterator.kind, iterator.kind)
+        raise NotRebuilt(iterator.born, f"an iterator over {over} that has begun")
     return made
 
 

@@ -26,9 +26,11 @@ from ufuse.frame_hook.trace.symbols import (
     Integer,
     List,
     Number,
+    Opaque,
     Symbol,
     Tuple,
     Unbound,
+    Unread,
 )
 from ufuse.graph import ops
 from ufuse.graph.node import Graph, Node
@@ -254,6 +256,8 @@ def _type_words(symbol: Symbol, node: Node | None) -> str:
         return type_text(node.type)
     if isinstance(symbol, Constant):
         return type(symbol.value).__name__
+    if isinstance(symbol, Opaque | Unread):
+        return f"the {type(symbol.value).__name__} that was there before"
     return words_for(symbol)
 
 

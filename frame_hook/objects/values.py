@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook.code.places import shown
+from ufuse.frame_hook.code.places import SPECIAL, shown
 from ufuse.frame_hook.interpreter.interpreter import Interpreter
 from ufuse.frame_hook.interpreter.outcomes import Raised, raise_error
 from ufuse.frame_hook.objects.contents import PLAIN_EXCEPTIONS, is_member
@@ -62,6 +63,8 @@ def described(symbol: Symbol) -> str:
         case Constant(value=value):
             return f"{type(value).__name__} {shown(value)}"[:60]
         case Opaque(source=source, value=value) | Unread(source=source, value=value):
+            if type(value) is BuiltinFunctionType:
+                return SPECIAL.get(value.__name__, source.text)
             return f"{source.text} (a {type(value).__name__})"
         case Array(type=kind):
             return f"a {kind.ndim}-d array"

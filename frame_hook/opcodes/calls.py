@@ -193,7 +193,9 @@ def _call_constant(
             return _call_method(interpreter, method, arguments[1:], keywords)
     if isinstance(value, types.BuiltinFunctionType):
         raise GraphBreak("call", full_name(value))
-    raise GraphBreak("call", getattr(value, "__qualname__", None) or described(function))
+    is_named = isinstance(value, types.MethodDescriptorType | types.WrapperDescriptorType)
+    name = full_name(value) if is_named else getattr(value, "__qualname__", None)
+    raise GraphBreak("call", name or described(function))
 
 
 def _default_values(function: types.FunctionType) -> tuple[Any, ...]:

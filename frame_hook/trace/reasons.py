@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ufuse.frame_hook.code.kept_builtins import KEPT
-from ufuse.frame_hook.code.places import short_file
+from ufuse.frame_hook.code.places import function_in_words, short_file
 
 __builtins__ = KEPT
 
@@ -192,7 +192,7 @@ class Break:
         """`file:line in function()`, with who called it."""
         where = f"{short_file(self.file)}:{self.line}"
         if self.function:
-            where += f" in {self.function}()"
+            where += f" in {function_in_words(self.function)}"
         return f"{where}, called from {self.called_from}" if self.called_from else where
 
     def __str__(self) -> str:

@@ -23,6 +23,7 @@ import ufuse
 from ufuse.backends import reference
 from ufuse.backends.numpy import nests
 from ufuse.frame_hook.code import places
+from ufuse.frame_hook.entries.journal import Decision
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.graph.node import Graph as Captured
 
@@ -715,7 +716,7 @@ class Steps:
 
 
 LOOPS = [
-    (squares, "loop-over", "it goes over a set"),
+    (squares, "loop-over", "it goes over `values`, a set"),
     (
         labelled,
         "loop-objects",
@@ -724,7 +725,7 @@ LOOPS = [
     (
         Steps().run,
         "loop-attribute",
-        "it sets the attribute self.last, which is neither a number nor an array, in line ",
+        "it sets the attribute self.last, which is a tuple, and neither a number nor an array, in line ",
     ),
 ]
 
@@ -748,6 +749,138 @@ def test_report_says_why_a_loop_is_plain(function: Any, code: str, why: str) -> 
     assert lines[at + 2 : at + 4] == [f"  because {loop.why_not} [{code}]", f"  -> {loop.hint}"]
     assert "began before" not in str(report)
     assert "not unrolled" not in str(report)
+
+
+def prices(rows: Any) -> Any:
+    total = 0.0
+    for row in rows:
+        total += row["price"] * row["count"]
+    return total
+
+
+def given_back() -> tuple[ufuse.Report, Any]:
+    """A report of a loop over dicts, and what timing has found of it: a turn is slower as a graph."""
+    rows = [{"price": 1.5, "count": n} for n in range(5000)]
+    report = ufuse.explain(prices, rows)
+    (loop,) = report.loops
+    assert not loop.turns
+    found = Decision("prices", __file__, loop.line + 1, "plain", 800, 150)
+    return report, found
+
+
+def test_report_leaves_out_what_was_given_back() -> None:
+    """Graphs, breaks and retraces within a loop that is plain Python again help nobody; why it is so does."""
+    pytest.importorskip("llvmlite")
+    report, found = given_back()
+    inside = GraphBreak("call", "print").at(__file__, found.line, "prices")
+    plain = dataclasses.replace(report, decisions=(found,), breaks=(inside,))
+    assert plain.plain_loops == list(report.loops)
+    assert plain.told_breaks == []
+    assert plain.told_specialisations == []
+    lines = str(plain).splitlines()
+    assert lines[0] == "prices() runs as plain Python: its loop has no native code."
+    assert re.fullmatch(r"A call takes [^,]+\.", lines[2])
+    assert lines[-4:] == [
+        "    for row in rows:",
+        "  because it goes over `rows`, a list whose first item is a dict [loop-over]",
+        f"  -> {report.loops[0].hint}",
+        "  it runs as plain Python, 0.15 µs a turn; as graphs a turn took 0.80 µs",
+    ]
+
+
+def test_report_keeps_what_runs_as_graphs() -> None:
+    """Where graphs of a loop's turns are faster they are told, and what a turn takes."""
+    pytest.importorskip("llvmlite")
+    report, found = given_back()
+    faster = dataclasses.replace(found, way="compiled", plain=1200)
+    kept = dataclasses.replace(report, decisions=(faster,))
+    assert kept.plain_loops == []
+    assert "  its turns run as graphs, 0.80 µs each; in plain Python 1.20 µs" in str(kept)
+    assert "Timed while it ran" not in str(kept)
+    assert len(kept.told_specialisations) == len(kept.graphs)
+
+
+def test_report_of_what_needs_no_change() -> None:
+    """Places where nobody has to do anything are told in short, behind the others."""
+    report = ufuse.explain(nested, X)
+    line = line_of(nested, "if y.max")
+    (first, *_) = [one for one in report.breaks if one.code == "call"]
+    free = GraphBreak("operator", "len of words").at(__file__, line, "nested")
+    text = str(dataclasses.replace(report, breaks=(free, first)))
+    assert text.index(first.place) < text.index(
+        "Where a graph ends, too, and nothing has to be changed:"
+    )
+    assert (
+        f"  {__file__}:{line} in nested()\n"
+        "      if y.max() > tol:\n"
+        "  because len of words is not captured yet [operator]\n"
+    ) in text
+    alone = str(dataclasses.replace(report, breaks=(free,)))
+    assert "Where a graph ends, and nothing has to be changed:" in alone
+    assert "->" not in alone
+
+
+def test_report_tells_of_a_method_once() -> None:
+    """Not that it is looked up, and then that it is called."""
+
+    def listed(x: Any) -> Any:
+        y = x + 1
+        return y.tolist(), y * 2
+
+    report = ufuse.explain(listed, X)
+    assert [one.code for one in report.breaks] == ["numpy-call", "call"]
+    (told,) = report.told_breaks
+    assert told.reason == "ndarray.tolist cannot be part of a graph"
+
+
+def test_report_names_a_loops_variable() -> None:
+    """What a loop's iterator gives is told by the variable, not by its line."""
+
+    def summed(table: Any) -> Any:
+        total = 0.0
+        for _, value in table.items():  # noqa: PERF102
+            total += value.sum()
+        return total
+
+    text = str(ufuse.explain(summed, {n: np.ones(3) for n in range(3000)}))
+    assert "  takes   value: float64[n]" in text
+    assert "a value of line" not in text
+
+
+def test_report_names_few_of_many() -> None:
+    """The names of many inputs are counted."""
+    names = [f"x{n}" for n in range(12)]
+    lines = f"def joined({', '.join(names)}):\n    return {' + '.join(names)}\n"
+    made: dict[str, Any] = {}
+    exec(lines, made)
+    text = str(ufuse.explain(made["joined"], *(X + n for n in range(12))))
+    assert "  takes   x0, x1, x2, x3, x4, x5, x6, x7 and 4 more: float64[n, m]" in text
+
+
+def test_report_says_only_the_functions_own_facts() -> None:
+    """What a library's code relies on is counted, not named."""
+
+    def frequencies(x: Any) -> Any:
+        return np.fft.rfftfreq(len(x)) * np.hanning(len(x) // 2 + 1)
+
+    (line,) = re.findall("  checks .*", str(ufuse.explain(frequencies, np.ones(10))))
+    assert "integer_types" not in line
+
+
+def test_report_of_a_with_block() -> None:
+    """Entering and leaving is said in words, and a method by what the program calls it."""
+
+    def saved(x: Any, path: Path) -> Any:
+        y = x + 1
+        with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123  as users write it
+            file.write(str(y.sum()))
+        return y * 2
+
+    reasons = " ".join(one.reason for one in ufuse.explain(saved, X, Path(os.devnull)).breaks)
+    assert "__enter__" not in reasons
+    assert "builtin_function_or_method" not in reasons
+    assert "entering a `with` block" in reasons
+    assert "open cannot be part of a graph" in reasons
 
 
 def test_report_says_that_llvm_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -853,6 +986,6 @@ def test_whole_calls_are_told() -> None:
     report = ufuse.explain(listed, np.ones((3, 4)))
     assert report.whole_seconds is None
     assert (
-        "Whole calls: no native code\n  because it returns what is no number, array, list, dict or set of numbers"
+        "Whole calls: no native code\n  because it returns a list of tuples or lists, which is not followed"
         in str(report)
     )

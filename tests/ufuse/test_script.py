@@ -156,7 +156,7 @@ def test_functions_are_compiled_and_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["run"], "it needs a PROGRAM"),
+        (["run"], "it needs a program"),
         (["run", "nothing.py"], "ufuse: cannot open nothing.py: No such file or directory"),
         (["run", "-m", "no.thing"], "ufuse: no module named no"),
         (["run", "-m", "xml"], "ufuse: no module named xml"),

@@ -7,7 +7,6 @@ from collections import Counter
 from ufuse.diagnostics import report, wording
 from ufuse.diagnostics.wording import count
 from ufuse.frame_hook.code.places import short_file
-from ufuse.frame_hook.entries.entry import is_idle
 from ufuse.frame_hook.entries.journal import duration
 from ufuse.graph.records import record
 
@@ -25,8 +24,8 @@ class ProgramReport(report.Report):
         return [
             f"{self.name} ran for {duration(self.seconds[0])}, {compiled}.",
             *(["", *functions] if functions else []),
-            *report.losses(self),
             *report.loop_lines(self, [one for one in self.loops if one.why_not and not one.turns]),
+            *report.losses(self),
             *report.loop_lines(self, [one for one in self.loops if one.turns]),
             *report.graph_lines(self),
         ]
@@ -34,8 +33,7 @@ class ProgramReport(report.Report):
     def _functions(self) -> list[str]:
         graphs = Counter(
             (one.code.co_filename, one.code.co_firstlineno, one.code.co_qualname)
-            for one in self.specialisations
-            if not is_idle(one.graph)
+            for one, _ in self.told_specialisations
         )
         loops = Counter((one.file, one.function) for one in self.loops if one.turns)
         lines = []

@@ -13,6 +13,14 @@ from typing import Any
 
 from ufuse.diagnostics import wording
 from ufuse.diagnostics.graphs import Graph
+from ufuse.diagnostics.plain_loops import (
+    PLACE,
+    decision_of,
+    is_inside,
+    is_refused,
+    plain,
+    turns_in_words,
+)
 from ufuse.diagnostics.wording import count
 from ufuse.frame_hook.budget import has_loop
 from ufuse.frame_hook.code.places import in_words, short_file, source_line
@@ -25,15 +33,16 @@ from ufuse.frame_hook.trace.reasons import REASONS, Break
 from ufuse.graph.records import record
 from ufuse.graph.text.nest_drawing import nest_to_svg
 
+NOTHING_CAPTURED = "it has no array operation", "no array operation could be captured"
 ONE_GRAPH = "one graph, from start to end"
 NO_NEED = "no need to change it"  # how hints begin where nothing is to do
 LONG = 1e-3  # seconds of a call that are worth a word
 NEARLY = 1.1  # times as fast: less is not worth a word
+CLEARLY = 1.5  # times as fast: then native code for whole calls is not missed
 TEN = 10
 MANY = 20  # turns for each that is left to plain Python, at least: else that is worth a hint
 # Of a function that has native code for whole calls alone.
 WHOLE = "That is made once its calls have taken some tens of milliseconds; until then: {}."
-PLACE = re.compile(r"(?P<file>.+?):(?P<line>\d+)( in |$)")
 ITERATION = re.compile(r"(a loop over|iterating over) .* is not captured yet")
 
 
@@ -108,15 +117,41 @@ class Report:
         return self.seconds[1] if known is None else known
 
     @property
+    def plain_loops(self) -> list[LoopRecord]:
+        """The loops that run as plain Python: graphs for their turns were slower, or nothing was captured in them."""
+        kept = [one for one in self.specialisations if not is_idle(one.graph)]
+        return plain(
+            self.loops,
+            self.decisions,
+            lambda loop: any(_is_within(one, [loop]) for one in kept),
+        )
+
+    @property
+    def told_specialisations(self) -> list[tuple[Specialisation, int]]:
+        """What was captured, with how often it ran, but for loops that were given back."""
+        left = self.plain_loops
+        return [
+            (kept, runs)
+            for kept, runs in zip(self.specialisations, self.runs, strict=True)
+            if not is_idle(kept.graph) and not _is_within(kept, left)
+        ]
+
+    @property
     def told_breaks(self) -> list[Break]:
         """The breaks besides those that only say, or say once more, that a loop is no graph."""
         known = [loop for loop in self.loops if loop.turns or loop.why_not or loop.inside]
-        told = [one for one in self.breaks if not _is_told_elsewhere(one, known)]
+        left = self.plain_loops
+        told = [
+            one
+            for one in self.breaks
+            if not _is_told_elsewhere(one, known) and not is_inside(one, left)
+        ]
         loops = {(one.file, one.line) for one in told if one.code == "loop"}
         return [
             one
             for one in told
             if (one.file, one.line) not in loops or not ITERATION.match(one.reason)
+            if not _is_called_there(one, told)
         ]
 
     def __str__(self) -> str:
@@ -127,12 +162,12 @@ class Report:
     def lines(self) -> list[str]:
         """The verdict, what it brings, what could be changed, and then what was captured."""
         native = [one for one in self.loops if one.turns]
-        refused = [one for one in self.loops if one.why_not and not one.turns]
+        refused = [one for one in self.loops if is_refused(one)]
         is_whole = self.whole_seconds is not None
         return [
             *_summary(self),
             *_times(self),
-            *([] if is_whole else [*losses(self), *loop_lines(self, refused)]),
+            *([] if is_whole else [*loop_lines(self, refused), *losses(self)]),
             *_whole(self),
             *loop_lines(self, native),
             *graph_lines(self),
@@ -141,8 +176,8 @@ class Report:
     def _repr_html_(self) -> str:
         text = html.escape(wording.folded(self.lines(), None))
         parts = [f'<pre style="white-space: pre-wrap">{text}</pre>']
-        kept = [k for k in self.specialisations if not is_idle(k.graph)]
-        for number, (graph, one) in enumerate(zip(self.graphs, kept, strict=True), 1):
+        for number, (one, _) in enumerate(self.told_specialisations, 1):
+            graph = Graph(one.graph)
             facts = "\n".join(in_words(row.text, one.code, one.position) for row in one.guards)
             parts += [
                 _folded(f"Graph {number}, operation by operation", str(graph)),
@@ -198,17 +233,24 @@ def _summary(report: Report) -> list[str]:
 
 
 def _is_plain(report: Report) -> bool:
-    """Whether nothing was captured."""
+    """Whether nothing was captured, or nothing of it is used any more."""
     native = any(loop.turns for loop in report.loops)
-    return not report.graphs and not native and report.whole_seconds is None
+    return not report.told_specialisations and not native and report.whole_seconds is None
+
+
+def _why_plain(report: Report) -> str:
+    loops = sum(map(is_refused, report.loops))
+    if not loops or report.why_plain not in ("", *NOTHING_CAPTURED):
+        return report.why_plain
+    return "its loop has no native code" if loops == 1 else "its loops have no native code"
 
 
 def _how(report: Report) -> str:
     native = sum(loop.turns > 0 for loop in report.loops)
     left = sum(bool(loop.why_not) for loop in report.loops)
     if _is_plain(report):
-        return f"plain Python: {report.why_plain}"
-    graphs, places = len(report.graphs), len(_by_place(report.told_breaks))
+        return f"plain Python: {_why_plain(report)}"
+    graphs, places = len(report.told_specialisations), len(_by_place(report.told_breaks))
     parts = [(graphs, "graph")] if graphs else []
     parts += [(native, "native loop")] if native else []
     how = " and ".join(count(*part) for part in parts)
@@ -227,11 +269,7 @@ def _how(report: Report) -> str:
 def graph_lines(report: Report) -> list[str]:
     """What was captured: each graph, what it takes, does and gives."""
     lines = []
-    number = 0
-    for kept, runs in zip(report.specialisations, report.runs, strict=True):
-        if is_idle(kept.graph):
-            continue
-        number += 1
+    for number, (kept, runs) in enumerate(report.told_specialisations, 1):
         inside = "" if kept.code.co_name == report.name else f" in {kept.code.co_name}()"
         size = count(len(wording.work(kept)), "operation")
         where = wording.lines(kept)
@@ -249,16 +287,38 @@ def loop_lines(report: Report, loops: Iterable[LoopRecord]) -> list[str]:
     """How loops run."""
     lines = []
     for loop in loops:
-        inside = "" if loop.function.split(".")[-1] == report.name else f" of {loop.function}()"
+        inside = _inside(report, loop.function)
         where = f"Loop, line {loop.line}{inside}"
         text = source_line(loop.file, loop.line)
         lines += ["", *_loop(loop, where, [f"    {text}"] if text else [])]
+        decision = decision_of(loop, report.decisions)
+        lines += [] if decision is None else [f"  {turns_in_words(decision)}"]
     return lines
+
+
+def _inside(report: Report, function: str) -> str:
+    """` of step()`, where that is another function than that of the report; comprehensions are of the one around."""
+    names = [one for one in function.split(".") if one not in ("<locals>", *COMPREHENSIONS)]
+    return "" if names[-1:] == [report.name] else f" of {'.'.join(names)}()"
+
+
+def _is_within(kept: Specialisation, loops: Iterable[LoopRecord]) -> bool:
+    first, last = wording.line_range(kept)
+    own = [one for one in loops if (one.file, one.function) == _function(kept)]
+    return any(one.line <= first and last <= one.last_line for one in own)
+
+
+def _function(kept: Specialisation) -> tuple[str, str]:
+    return kept.code.co_filename, kept.code.co_qualname
 
 
 def _whole(report: Report) -> list[str]:
     needs_none = _how(report) == ONE_GRAPH and not any(map(_has_turns, report.codes))
-    if not report.why_not_whole or needs_none:
+    told = [one.why_not for one in report.loops if is_refused(one)]
+    is_fast = any(one.turns for one in report.loops) and (
+        report.plain_seconds > CLEARLY * report.call_seconds
+    )
+    if not report.why_not_whole or needs_none or is_fast or report.why_not_whole in told:
         return []
     return ["", "Whole calls: no native code", f"  because {report.why_not_whole}"]
 
@@ -301,6 +361,19 @@ def _is_told_elsewhere(found: Break, loops: Iterable[LoopRecord]) -> bool:
     return any(found.line == one.line and ITERATION.match(found.reason) for one in of_function)
 
 
+def _is_called_there(found: Break, others: Iterable[Break]) -> bool:
+    """Whether a break is but the look-up of a method, whose call is told at the same place."""
+    if found.code not in ("attribute", "numpy-call"):
+        return False
+    name = found.reason.removeprefix("the attribute ").split()[0].rpartition(".")[2]
+    return any(
+        one.code == "call"
+        and (one.file, one.line) == (found.file, found.line)
+        and one.reason.split()[0].endswith(f".{name}")
+        for one in others
+    )
+
+
 def _labelled(label: str, *texts: str) -> list[str]:
     return [f"  {'' if i else label:6}  {text}" for i, text in enumerate(filter(None, texts))]
 
@@ -321,10 +394,13 @@ def _by_place(breaks: Iterable[Break]) -> dict[str, list[Break]]:
 
 def _breaks(report: Report) -> list[str]:
     places = _by_place(report.told_breaks)
-    if not places:
-        return []
-    lines = ["", "Where a graph ends, and plain Python goes on:"]
+    left = {place: found for place, found in places.items() if _needs_nothing(found)}
+    lines = []
+    if len(left) < len(places):
+        lines = ["", "Where a graph ends, and plain Python goes on:"]
     for place, found in places.items():
+        if place in left:
+            continue
         lines += ["", f"  {place}"]
         text = _source_at(place, found[0])
         lines += [f"      {text}"] if text else []
@@ -333,7 +409,20 @@ def _breaks(report: Report) -> list[str]:
             hints.setdefault(one.hint, []).append(one)
         for hint, alike in hints.items():
             lines += [f"  because {text}" for text in _because(place, alike)] + [f"  -> {hint}"]
+    if not left:
+        return lines
+    too = ", too" if lines else ""
+    lines += ["", f"Where a graph ends{too}, and nothing has to be changed:"]
+    for place, found in left.items():
+        text = _source_at(place, found[0])
+        lines += [f"  {place}", *([f"      {text}"] if text else [])]
+        lines += [f"  because {text}" for text in _because(place, found)]
     return lines
+
+
+def _needs_nothing(found: Iterable[Break]) -> bool:
+    """Whether nobody has to do anything about these breaks."""
+    return all(one.hint.startswith(NO_NEED) for one in found)
 
 
 def _source_at(place: str, first: Break) -> str:
@@ -373,10 +462,12 @@ def _joined(code: str, reasons: list[tuple[str, str]]) -> str:
 
 
 def _retraces(report: Report) -> list[str]:
-    if not report.retraces:
+    left = report.plain_loops
+    told = [one for one in report.retraces if not is_inside(one, left)]
+    if not told:
         return []
     lines = ["", "Traced again, because:"]
-    found = Counter((short_file(r.file), r.line, r.guard, r.now) for r in report.retraces)
+    found = Counter((short_file(r.file), r.line, r.guard, r.now) for r in told)
     for (file, line, guard, now), times in found.items():
         again = f" ({times} times)" if times > 1 else ""
         lines.append(f"  {file}:{line}  {guard}{f'; now {now}' if now else ''}{again}")
@@ -395,18 +486,21 @@ def _eager_runs(report: Report) -> list[str]:
 
 
 def _decisions(report: Report) -> list[str]:
-    if not report.decisions:
-        return []
-    return ["", "Timed while it ran:", *(f"  {found}" for found in report.decisions)]
+    loops = [one for one in report.loops if is_refused(one)]
+    own = [one for one in report.decisions if short_file(one.file) == one.file]  # no library's
+    told = [one for one in own if not (one.line and is_inside(one, loops))]
+    return ["", "Timed while it ran:", *(f"  {found}" for found in told)] if told else []
 
 
 def _times(report: Report) -> list[str]:
     """What a call takes, compiled and plain, what the first ones took, and whether anything is to do."""
     call, plain = report.call_seconds, report.plain_seconds
     how = " as one piece of native code" if report.whole_seconds is not None else ""
-    lines = [
-        f"A call takes {duration(call)}{how}, in plain Python {duration(plain)}{_ratio(report)}."
-    ]
+    if _is_plain(report):
+        lines = [f"A call takes {duration(min(call, plain))}."]
+    else:
+        compared = f"in plain Python {duration(plain)}{_ratio(report)}"
+        lines = [f"A call takes {duration(call)}{how}, {compared}."]
     first, second = report.seconds
     took, where = f"The first call took {duration(first)}", "it"
     if second > max(2 * call, LONG):
@@ -418,7 +512,7 @@ def _times(report: Report) -> list[str]:
 
 def _ratio(report: Report) -> str:
     ratio = report.plain_seconds / max(report.call_seconds, 1e-9)
-    if _is_plain(report) or 1 / NEARLY < ratio < NEARLY:
+    if 1 / NEARLY < ratio < NEARLY:
         return ""
     if ratio > 1:
         return f": {ratio:.{1 if ratio < TEN else 0}f} times as fast"
@@ -428,10 +522,10 @@ def _ratio(report: Report) -> str:
 
 def _advice(report: Report) -> list[str]:
     """Whether anything needs to be changed, where something is not captured."""
-    if report.whole_seconds is not None or _is_plain(report):
+    if report.whole_seconds is not None:
         return []
     hints = [one.hint for one in report.told_breaks]
-    hints += [one.hint for one in report.loops if one.why_not and not one.turns]
+    hints += [one.hint for one in report.loops if is_refused(one)]
     if not hints:
         return []
     if all(hint.startswith(NO_NEED) for hint in hints):

@@ -102,8 +102,8 @@ def kind(type_: Type) -> str:
             return name if name.startswith("cupy.") else f"np.random.{name}"
 
 
-def lines(kept: Specialisation) -> str:
-    """The lines of the function that a graph covers."""
+def line_range(kept: Specialisation) -> tuple[int, int]:
+    """The first and the last line of the function that a graph covers."""
     code = kept.code
     at = [
         node.location.line
@@ -111,7 +111,12 @@ def lines(kept: Specialisation) -> str:
         if node.location is not None
         and (node.location.file, node.location.function) == (code.co_filename, code.co_name)
     ]
-    first, last = min(at, default=kept.line), max(at, default=kept.line)
+    return min(at, default=kept.line), max(at, default=kept.line)
+
+
+def lines(kept: Specialisation) -> str:
+    """The lines of the function that a graph covers, in words."""
+    first, last = line_range(kept)
     return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
@@ -123,7 +128,12 @@ def takes(kept: Specialisation) -> list[str]:
         kinds.setdefault(kind(node.type), []).append(name)
     for node in kept.graph.inputs[len(kept.inputs) :]:
         kinds.setdefault("int", []).append(str(node.attributes["name"]))
-    return [f"{', '.join(names)}: {one}" for one, names in kinds.items()]
+    return [f"{_some(names)}: {one}" for one, names in kinds.items()]
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - MOST_NAMES
+    return ", ".join(names) if rest <= 1 else f"{', '.join(names[:MOST_NAMES])} and {rest} more"
 
 
 def gives(kept: Specialisation) -> str:
@@ -214,8 +224,17 @@ def _place(kept: Specialisation, file: str, line: int) -> str:
 
 def values(kept: Specialisation) -> list[str]:
     """The values to which the graph is specialised: `n == 5`, `axis is None`."""
-    found = filter(None, map(_value, kept.guards))
+    code = kept.code
+    names = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names, "the"}
+    own = [row for row in kept.guards if _root(row) in names]  # no library's
+    found = filter(None, map(_value, own))
     return [in_words(fact, kept.code, kept.position) for fact in dict.fromkeys(found)]
+
+
+def _root(row: Guard) -> str:
+    """The name that the source of a guard begins with; `the` of a value on the stack."""
+    found = re.match(r"\w+", row.source)
+    return found[0] if found else "the"
 
 
 def _value(row: Guard) -> str | None:

@@ -22,6 +22,7 @@ from ufuse.frame_hook.nests.arrays import (
     window_folds,
 )
 from ufuse.frame_hook.nests.arrays.elementwise import is_array
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part, Row
 from ufuse.frame_hook.nests.known.containers import MadeList, RaggedRow
 from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError
@@ -126,7 +127,7 @@ def _shape(reader: Reader, owner: Item) -> tuple[Number, ...]:
 
 def _length(reader: Reader, item: Item) -> Number:
     if not isinstance(item, Array | Part | Lazy):
-        raise NotNativeError("it takes the length of what is no array")
+        raise refusals.not_of("takes the length of", item, "array")
     return _shape(reader, item)[0]
 
 
@@ -149,7 +150,7 @@ def _ufunc(reader: Reader, *items: Item, function: np.ufunc, out: Item | None = 
     if out is None or (isinstance(out, Known) and out.value is None):
         return result
     if not isinstance(out, Array | Part):
-        raise NotNativeError("the result goes into what is no array")
+        raise refusals.not_of("puts a result into", out, "array")
     elementwise.update_with(reader, views.part(reader, out), result)
     return out
 
@@ -159,7 +160,7 @@ def _fold(name: str) -> Rule:
         reader: Reader, item: Item, axis: Item | None = None, *, keepdims: Item | None = None
     ) -> Item:
         if name in ("maximum", "minimum") and not is_array(item):
-            raise NotNativeError("it folds what is no array")
+            raise refusals.not_of("takes the largest or smallest of", item, "array")
         if axis is None and keepdims is None:
             return window_folds.folded(
                 reader,
@@ -241,7 +242,7 @@ def _position(name: str) -> Rule:
 
 def _copy(reader: Reader, item: Item) -> Item:
     if not isinstance(item, Array | Part | Lazy):
-        raise NotNativeError("it copies what is no array")
+        raise refusals.not_of("copies", item, "array")
     return elementwise.computed(reader, elementwise.copied(reader, item))
 
 
@@ -283,13 +284,13 @@ def _axes_of(reader: Reader, item: Item) -> Item:
 
 def _array(item: Item) -> Array | Part | Lazy:
     if not isinstance(item, Array | Part | Lazy):
-        raise NotNativeError("it takes the shape of what is no array")
+        raise refusals.not_of("takes the shape of", item, "array")
     return item
 
 
 def _transposed(reader: Reader, item: Item) -> Item:
     if not isinstance(item, Array | Part | Lazy):
-        raise NotNativeError("it transposes what is no array")
+        raise refusals.not_of("transposes", item, "array")
     return views.transposed(reader, elementwise.computed(reader, item))
 
 

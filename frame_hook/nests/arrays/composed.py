@@ -16,7 +16,7 @@ from ufuse.frame_hook.nests.arrays import (
     statements,
     views,
 )
-from ufuse.frame_hook.nests.known import kinds
+from ufuse.frame_hook.nests.known import kinds, refusals
 from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Length, Part
 from ufuse.frame_hook.nests.known.integers import minus, plus
 from ufuse.frame_hook.nests.known.kinds import (
@@ -48,7 +48,7 @@ def _refuse(*items: Item | None) -> None:
 
 def _array(item: Item) -> Array | Part | Lazy:
     if not isinstance(item, Array | Part | Lazy):
-        raise NotNativeError("it takes what is no array")
+        raise refusals.not_of("calls a function of arrays with", item, "array")
     return item
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ufuse.frame_hook.nests.arrays import rolls, statements, views
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import (
     Array,
     ArrayItem,
@@ -169,7 +170,7 @@ def _read(reader: Reader, item: Item) -> Read:
         case Known():
             complexes.scalar(reader.out, item)
             return item
-    raise NotNativeError("it computes with what is no array and no number")
+    raise refusals.not_of("computes with", item, "array and no number")
 
 
 def _typed(one: Read) -> infer.Operand:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ufuse.frame_hook.nests.arrays import elementwise, statements, views
 from ufuse.frame_hook.nests.arrays.elementwise import BOOL, is_array
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import Array, Axis, Lazy, Length, Part
 from ufuse.frame_hook.nests.known.integers import doubt_unlike
 from ufuse.frame_hook.nests.known.kinds import NP_FLOAT, NP_INT, NotNativeError, TemporaryKind
@@ -47,7 +48,7 @@ def array_of(reader: Reader, item: Item, *, takes_complex: bool = False) -> Part
 
     """
     if not is_array(item):
-        raise NotNativeError("it takes what is no array")
+        raise refusals.not_of("calls a function of arrays with", item, "array")
     assert isinstance(item, Array | Part | Lazy)
     found = _computed(reader, item)
     if not 1 <= len(found.axes) <= MAP_AXES:

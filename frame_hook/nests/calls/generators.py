@@ -106,7 +106,7 @@ def make_generator(function: MadeFunction, iterator: Item) -> Generated:
     if function.code.co_name != NAME:
         raise NotNativeError("a comprehension in a loop is not compiled yet")
     if not isinstance(iterator, Turning):
-        raise NotNativeError("a generator goes over what is no range, array or tuple")
+        raise NotNativeError("a generator goes over {item}, which is not followed", iterator)
     return Generated(function, iterator)
 
 

@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests.arrays import elements, elementwise, views
 from ufuse.frame_hook.nests.containers import keeping, made_lists
 from ufuse.frame_hook.nests.given import attributes
 from ufuse.frame_hook.nests.given.outside import Outside
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Numbers, Part
 from ufuse.frame_hook.nests.known.containers import MadeList, RangeOf, Thing
 from ufuse.frame_hook.nests.known.integers import range_length
@@ -172,7 +173,7 @@ def _pool(reader: Reader, pool: Item) -> Item:
 def elements_of(reader: Reader, array: Item, *, gives_places: bool) -> GridOf:
     """`array.flat`, or `np.ndenumerate(array)`."""
     if not isinstance(array, Array | Part | Lazy):
-        raise NotNativeError("it goes over all elements of what is no array")
+        raise refusals.not_of("goes over all elements of", array, "array")
     array = elementwise.computed(reader, array)
     if isinstance(array, Array):
         axes = range(len(array.indices), len(reader.seen(array.holder)))

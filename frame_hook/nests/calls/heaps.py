@@ -107,7 +107,7 @@ def enter(reader: Reader, function: Any, arguments: Sequence[Item]) -> None:
 
     """
     if not arguments or not isinstance(arguments[0], Listed | MadeList | MadeRows):
-        raise NotNativeError("a heap that the call has not made is not compiled yet")
+        raise NotNativeError("a list used as a heap that the call has not made is not compiled yet")
     body = CALLS[function]
     if len(arguments) != body.__code__.co_argcount - 2:
         raise NotNativeError(f"calls of {function.__name__} with other arguments")

@@ -141,7 +141,7 @@ def _reversed_of(_: Reader, arguments: list[Item]) -> ReversedOf:
     (sequence,) = arguments
     is_set = isinstance(sequence, RaggedRow) and sequence.of.has_sets
     if is_set or not isinstance(sequence, SEQUENCES):
-        raise NotNativeError("it reverses what is no array, tuple or range")
+        raise NotNativeError("it reverses {item}, which is not followed", sequence)
     return ReversedOf(sequence)
 
 
@@ -187,7 +187,7 @@ def _enumerated(reader: Reader, arguments: list[Item]) -> GridOf:
 
 def _look_at(item: Item) -> None:
     if not isinstance(item, SEQUENCES | EnumerateOf | ZipOf | ReversedOf | GridOf | PairsOf):
-        raise NotNativeError("an inner loop is over what is no range, array or tuple")
+        raise NotNativeError("an inner loop is over {item}, which is not followed", item)
 
 
 Maker = Callable[["Reader", list[Item]], Item]
@@ -318,7 +318,7 @@ def _begin(reader: Reader, item: Item, name: str) -> tuple[TurnKind, Value]:
             return _begin_backwards(reader, item.sequence, name)
         case GridOf():
             return grids.begin(reader, item, name)
-    raise NotNativeError("an inner loop is over what is no range, array or tuple")
+    raise NotNativeError("an inner loop is over {item}, which is not followed", item)
 
 
 def _set(reader: Reader, name: str, first: Value, step: Value) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from ufuse.frame_hook.nests.arrays import arranged, elementwise, making, reductions, views
 from ufuse.frame_hook.nests.calls import draws, idioms
 from ufuse.frame_hook.nests.given import generator_methods
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part
 from ufuse.frame_hook.nests.known.containers import Generating
 from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError, TemporaryKind
@@ -159,7 +160,7 @@ def enter(
 
 def _vector(reader: Reader, item: Item) -> Part:
     if not isinstance(item, Array | Part):
-        raise NotNativeError("it shuffles what is no array")
+        raise refusals.not_of("shuffles", item, "array")
     return reductions.row(reader, item)
 
 
@@ -182,7 +183,7 @@ def _numbers_below(reader: Reader, count: Number) -> Array | Part:
 def _number(reader: Reader, item: Item) -> Number:
     one = conversions.number(reader.out, item)
     if one.type != INT:
-        raise NotNativeError("it shuffles or chooses what is no array and no int")
+        raise refusals.not_of("shuffles or chooses from", item, "array and no int")
     return one
 
 

@@ -65,7 +65,7 @@ def contains(reader: Reader, container: Item, item: Character) -> Item:
     elif isinstance(container, Items):
         members = [known(reader, one) for one in container.items]
     else:
-        raise NotNativeError("it looks for a character in what is no constant text or tuple")
+        raise NotNativeError("it looks for a character in {item}, which is not followed", container)
     code = reader.out
     found: Value = code.constant(I1, False)
     for one in members:

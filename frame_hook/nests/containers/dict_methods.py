@@ -9,6 +9,7 @@ from typing import Any
 
 from ufuse.frame_hook.nests.containers import made_dicts, own_groups, removals
 from ufuse.frame_hook.nests.given.keyed import FACTORIES
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.containers import DictView, MadeDict, NewDict, OwnGroups
 from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError
 from ufuse.frame_hook.nests.known.numbers import Known
@@ -82,7 +83,7 @@ def with_entries(
 def _attribute(_: Reader, owner: NewDict | MadeDict, name: str) -> Method:
     if name in (OF_SETS if made_dicts.is_set(owner) else OF_DICTS):
         return Method(owner, name)
-    raise NotNativeError(f"the attribute {name} is not compiled yet")
+    raise refusals.no_attribute(name, owner)
 
 
 @method_of(NewDict, MadeDict)

@@ -15,6 +15,7 @@ import numpy as np
 from ufuse.frame_hook.nests.arrays import views
 from ufuse.frame_hook.nests.containers import characters, keeping, object_lists, tuples
 from ufuse.frame_hook.nests.given import attributes, keyed
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Member, Part
 from ufuse.frame_hook.nests.known.containers import Entries, Thing
 from ufuse.frame_hook.nests.known.kinds import (
@@ -117,7 +118,7 @@ def called_method(reader: Reader, container: Entries, name: str, arguments: list
         found = _found(container, arguments[0])
         return taken(reader, found) if found is not None else [*arguments, Known(None)][1]
     if arguments or name not in METHODS:
-        raise NotNativeError(f"the method {name} of a dict is not compiled yet")
+        raise refusals.no_method(name, container)
     if len(entries) > MOST_ENTRIES:
         raise NotNativeError("it goes over a dict of many entries")
     keys = [Known(key) for key in entries]
@@ -153,7 +154,7 @@ def refuse_entry(_: Reader, container: Entries | Thing, __: Item, ___: Item) -> 
     if isinstance(container, Entries):
         keyed.ask_for(container)
     is_dict = isinstance(container.value, dict)
-    raise NotNativeError(NOT_KEYED if is_dict else "it stores into what is no array")
+    raise NotNativeError(NOT_KEYED if is_dict else "it stores into {item}", container)
 
 
 def members(item: Item) -> Item:

@@ -172,7 +172,7 @@ def keep(reader: Reader, name: str, item: Item) -> Kind:
             for part, value in (("start", start), ("stop", stop), ("step", step)):
                 out.set(f"{name}.{part}", value)
             return RangeKind()
-    raise NotNativeError("a value is kept across a jump")
+    raise NotNativeError("it keeps {item} for later, which is not followed", item)
 
 
 def keep_item(reader: Reader, name: str, item: Item) -> Kind:

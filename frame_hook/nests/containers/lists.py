@@ -14,7 +14,7 @@ from ufuse.frame_hook.nests.containers import (
 from ufuse.frame_hook.nests.given import growing
 from ufuse.frame_hook.nests.given.growing import MOST_COLUMNS, Growth
 from ufuse.frame_hook.nests.given.temporaries import OTHER_ORDER
-from ufuse.frame_hook.nests.known import ragged_shapes
+from ufuse.frame_hook.nests.known import ragged_shapes, refusals
 from ufuse.frame_hook.nests.known.arrays import Array, ArrayItem, Lazy, Numbers, OtherList, Part
 from ufuse.frame_hook.nests.known.containers import MadeList, MadeRows, OwnLists
 from ufuse.frame_hook.nests.known.kinds import INT, NotNativeError, TemporaryKind, kind_of
@@ -60,9 +60,9 @@ def refuse_slight(reader: Reader) -> None:
 @ATTRIBUTE.of(Numbers, OtherList)
 def _attribute(reader: Reader, owner: Numbers | OtherList, name: str) -> Method:
     if name != "append":
-        raise NotNativeError(f"the attribute {name} is not compiled yet")
+        raise refusals.no_attribute(name, owner)
     if type(reader.outside.sequences[owner.holder.slot]) is not list:
-        raise NotNativeError("the method append of what is no list is not compiled yet")
+        raise refusals.no_method(name, owner)
     return Method(owner, name)
 
 
@@ -80,7 +80,7 @@ def called_method(reader: Reader, owner: Item, name: str, arguments: Sequence[It
     if name == "pop" and is_last and not isinstance(owner, OwnLists):
         return made_rows.pop(reader, owner)
     if name != "append" or len(arguments) != 1:
-        raise NotNativeError(f"the method {name} of a list is not compiled yet")
+        raise refusals.no_method(name, owner)
     append(reader, owner, arguments[0])
     return Known(None)
 
@@ -91,7 +91,7 @@ def append(reader: Reader, owner: Item, item: Item) -> None:
         made_rows.append(reader, owner, item)
         return
     if not isinstance(owner, Numbers | OtherList):
-        raise NotNativeError("it appends to what is no list of numbers")
+        raise refusals.not_of("appends to", owner, "list of numbers")
     if isinstance(item, Array | Part | Lazy):
         _append_array(reader, owner.holder.slot, item)
         return
@@ -163,9 +163,9 @@ def settled(reader: Reader, container: Numbers | OtherList) -> Numbers:
         ):
             raise NotNativeError(f"{name} {why}", later=True)
         if given and kind_of(given[0]) is None:
-            raise NotNativeError(f"{name} is a list of what are no numbers")
+            raise NotNativeError(f"{name} is a list whose items are not numbers")
         raise NotNativeError(
-            f"{name} is a list of what are no numbers of one type, so far", later=True
+            f"{name} is a list whose items are not numbers of one type, so far", later=True
         )
     return found
 
@@ -175,5 +175,5 @@ def store(reader: Reader, container: Numbers, key: Item, item: Item) -> None:
     """`container[key] = item`."""
     slot = container.holder.slot
     if type(reader.outside.sequences[slot]) is not list:
-        raise NotNativeError("it stores into what is no array")
+        raise NotNativeError("it stores into {item}, which is no list", container)
     tables.replace(reader, container, (views.index(reader, key),), item)

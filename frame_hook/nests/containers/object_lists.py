@@ -8,7 +8,7 @@ an array has more axes, see `stacked.py`.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ufuse.frame_hook.nests.containers import characters
 from ufuse.frame_hook.nests.given import attributes
 from ufuse.frame_hook.nests.given.listed_objects import ObjectList, is_object, is_of_objects
 from ufuse.frame_hook.nests.given.outside import Outside
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import Array, Member, Objects, Row
 from ufuse.frame_hook.nests.known.containers import Bound, Thing
 from ufuse.frame_hook.nests.known.kinds import (
@@ -27,8 +28,8 @@ from ufuse.frame_hook.nests.known.kinds import (
     MemberKind,
     NotNativeError,
     common_item_kind,
-    kind_of,
 )
+from ufuse.frame_hook.nests.known.naming import value_in_words
 from ufuse.frame_hook.nests.known.numbers import Known, Number
 from ufuse.frame_hook.nests.known.tries import MemberError
 from ufuse.frame_hook.nests.known.values import Item, Items, SliceOf, is_none
@@ -66,12 +67,12 @@ def attribute(reader: Reader, owner: Member, name: str) -> Item | Symbol:
     """`owner.name`, which the caller takes where it is a symbol."""
     outside, known = reader.outside, reader.outside.objects[owner.holder.slot]
     if not _reads_plainly(outside, known.kind):
-        raise NotNativeError(f"the attribute {name} is not compiled yet")
+        raise refusals.no_attribute(name, owner)
     found, member = class_member(outside.trace, known.kind, name)
     if _has_place(outside, known.kind, name, found, member):
         return _read(reader, owner, name, found)
     if is_data_descriptor(outside.trace, found, member):
-        raise NotNativeError(f"the attribute {name} is not compiled yet")
+        raise refusals.no_attribute(name, owner)
     if found is not ABSENT and _all_lack(known, name):
         return _of_class(reader, owner, name, found, member)
     return _read(reader, owner, name, found)
@@ -84,7 +85,7 @@ def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
     found, member = class_member(outside.trace, known.kind, name)
     has_slot = is_slot(found) and _has_place(outside, known.kind, name, found, member)
     if not is_plain or (not has_slot and is_data_descriptor(outside.trace, found, member)):
-        raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
+        raise refusals.no_setting(name, owner)
     column = _column(outside, known, name, found)
     if outside.is_stacked(column):
         _use(reader, known)
@@ -93,7 +94,7 @@ def store(reader: Reader, owner: Member, name: str, item: Item) -> None:
         return
     one, kind = either.known(conversions.number(reader.out, item)), outside.lists[column.slot].type
     if one.type != kind:
-        raise NotNativeError(f"the attribute {name} of {known.name} changes its type", later=True)
+        raise NotNativeError(f"{_told(known, name)} changes its type", later=True)
     elementwise.settle(reader)
     _use(reader, known)
     reader.writes(column)
@@ -153,7 +154,7 @@ def _of_class(
     elif guarded_lookup(reader.outside.trace, type(found), "__get__") is ABSENT:
         result = member
     else:
-        raise NotNativeError(f"the attribute {name} is not compiled yet")
+        raise refusals.no_attribute(name, owner)
     known.lacked.add(name)
     _use(reader, known)
     doubt_no_member(reader, owner)
@@ -166,7 +167,7 @@ def _read(reader: Reader, owner: Member, name: str, found: Any) -> Item:
     if name in known.columns or any(one is not None for one in _values(known, name, found)):
         return _loaded(reader, owner, _column(reader.outside, known, name, found))
     if isinstance(found, TUPLE_FIELD):
-        raise NotNativeError(f"the attribute {name} of {known.name} is None")
+        raise NotNativeError(f"{_told(known, name)} is None")
     known.nothing.add(name)
     _use(reader, known)
     doubt_no_member(reader, owner)
@@ -175,7 +176,7 @@ def _read(reader: Reader, owner: Member, name: str, found: Any) -> Item:
 
 def _values(known: ObjectList, name: str, found: Any) -> list[Any]:
     """What all items have as an attribute, in a slot or in their dicts."""
-    text = f"the attribute {name} of {known.name}"
+    text = _told(known, name)
     try:
         get = found.__get__ if isinstance(found, TUPLE_FIELD) or is_slot(found) else None
         values = [get(one) if get is not None else _own(one, name) for one in known.value]
@@ -188,11 +189,24 @@ def _values(known: ObjectList, name: str, found: Any) -> list[Any]:
     return values
 
 
+def _told(known: ObjectList, name: str) -> str:
+    """What people call an attribute of the objects in a list; of tuples it is an item, `[1]`."""
+    if name.startswith("["):
+        return f"item {name} of the tuples in {known.name}"
+    return f"the attribute {name} of the objects in {known.name}"
+
+
+def _types_in_words(values: Sequence[object]) -> str:
+    """`a str`; of several types `an int in some of them and a float in others`."""
+    one, *others = dict.fromkeys(map(value_in_words, values))
+    return f"{one} in some of them and {others[0]} in others" if others else one
+
+
 def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> ArrayKind:
     """The array of what all items have as an attribute, in a slot or in their dicts."""
     if name in known.columns:
         return ArrayKind(known.columns[name])
-    text, values = f"the attribute {name} of {known.name}", _values(known, name, found)
+    text, values = _told(known, name), _values(known, name, found)
     if isinstance(values[0], np.ndarray):
         if why := stacked.why_not_stacked(values):
             raise NotNativeError(f"{text} is {why}", later=True)
@@ -200,9 +214,7 @@ def _column(outside: Outside, known: ObjectList, name: str, found: Any) -> Array
         return _at_place(known, name, found)
     kind = common_item_kind(values)
     if kind is None:
-        is_number = all(kind_of(one) is not None for one in values)
-        what = "numbers of several types" if is_number else "what are no numbers of one type"
-        raise NotNativeError(f"{text} is of {what}", later=True)
+        raise NotNativeError(f"{text} is {_types_in_words(values)}", later=True)
     known.columns[name] = outside.column(known, f"{known.name}.{name}", values, kind)
     return _at_place(known, name, found)
 
@@ -244,7 +256,7 @@ def item_of_tuple(reader: Reader, owner: Member, key: Item) -> Item:
 def unpacked(reader: Reader, owner: Member, count: int) -> list[Item]:
     """The items of a plain tuple, of which there must be so many."""
     if reader.outside.objects[owner.holder.slot].width != count:
-        raise NotNativeError("it unpacks what is no tuple")
+        raise NotNativeError("it unpacks {item}, which is of another length", owner)
     return [item_of_tuple(reader, owner, Known(place)) for place in range(count)]
 
 

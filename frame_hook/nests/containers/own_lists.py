@@ -13,6 +13,7 @@ import numpy as np
 from ufuse.frame_hook.nests.arrays import elements, elementwise, views
 from ufuse.frame_hook.nests.containers import made_lists, ragged
 from ufuse.frame_hook.nests.given.temporaries import holders_in, parts_in
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import Array
 from ufuse.frame_hook.nests.known.containers import (
     ListsOf,
@@ -388,4 +389,4 @@ def called_method(reader: Reader, one: OwnList, name: str, arguments: Sequence[I
         return Known(None)
     if name == "pop" and (not arguments or list(arguments) == [Known(-1)]):
         return _pop(reader, one)
-    raise NotNativeError(f"the method {name} of a list is not compiled yet")
+    raise refusals.no_method(name, one)

@@ -33,7 +33,7 @@ def element(reader: Reader, container: Items | Listed, key: Item) -> Item:
         except IndexError:
             raise NotNativeError("an index is out of range") from None
     if not isinstance(key, Number | Known):
-        raise NotNativeError("it takes an item of what is no array")
+        raise NotNativeError("it takes an item of {item} by what is no number", container)
     return member(reader, container, key)
 
 
@@ -47,7 +47,7 @@ def length(_: Reader, container: Items | Listed) -> Known:
 def unpacked(_: Reader, container: Items, count: int) -> list[Item]:
     """The items, of which there must be so many."""
     if len(container.items) != count:
-        raise NotNativeError("it unpacks what is no tuple")
+        raise NotNativeError("it unpacks {item}, which is of another length", container)
     return list(container.items)
 
 
@@ -83,7 +83,7 @@ def chosen(reader: Reader, items: tuple[Item, ...], place: Value) -> Item:
         if len({len(one) for one in members}) == 1:
             return Items(tuple(chosen(reader, one, place) for one in zip(*members, strict=True)))
     if not all(is_number(one) for one in items):
-        raise NotNativeError("a tuple is of what are no numbers")
+        raise NotNativeError("a tuple has items that are not numbers")
     numbers = [conversions.number(reader.out, one) for one in items]
     if len({one.type for one in numbers}) > 1:
         raise NotNativeError("a tuple is of several types")

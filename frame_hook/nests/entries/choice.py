@@ -286,7 +286,7 @@ class Loops:
         try:
             ready = prepared(code, position, function, state, record)
         except NotNativeError as why:
-            return None if why.later else str(why)
+            return None if why.later else why.reason
         record.visits[position].prepared = _depends_on(position, state, record), ready
         return None
 
@@ -313,7 +313,7 @@ class Loops:
                 return ASK_AT_ONCE
             if why.later and visits.failures < MOST_FAILURES:
                 return ASK_AT_ONCE
-            visits.refused = str(why)
+            visits.refused = why.reason
             return None
 
     def _reached_soon(

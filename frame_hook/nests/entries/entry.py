@@ -31,6 +31,7 @@ from ufuse.frame_hook.nests.loops.carried import same_or_new
 from ufuse.frame_hook.nests.loops.finishing import Read
 from ufuse.frame_hook.nests.loops.loop_reader import LoopReader
 from ufuse.frame_hook.nests.loops.outermost import turns_left
+from ufuse.frame_hook.nests.reading import refused
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
@@ -230,14 +231,14 @@ def _read_once(
             arrives=arrives,
             tries=tries,
         )
-        try:
-            read = reader.read()
-        except NotNativeError as why:
-            why.place, why.has_sums = _in_words(reader, code), reader.has_sums
-            raise
+        read = refused.told(reader, reader.read)
         return trace, guarded(trace, code, read, outside)
+    except NotNativeError as why:
+        refused.of_loop(code, position, why)
+        raise
     except GraphBreak as graph_break:
-        raise NotNativeError(f"it uses {graph_break.what}") from None
+        what = f"it uses {graph_break.what}"
+        raise refused.of_loop(code, position, NotNativeError(what)) from None
 
 
 def guarded(trace: Trace, code: CodeType, read: Read, outside: Outside) -> Read:
@@ -283,13 +284,6 @@ def _guard_numbers(trace: Trace, read: Read, names: Sequence[str]) -> None:
         assert len(found) in (1, 2), "of Python, of NumPy, or of either"
         source = Source(slot, names[slot] if slot < len(names) else number.name)
         trace.guards.check("EITHER_TYPE" if len(found) > 1 else "TYPE", source, *found)
-
-
-def _in_words(reader: LoopReader, code: CodeType) -> str:
-    """Where reading ended."""
-    line = reader.at.location[0]
-    of = "" if reader.code is code else f" of {reader.code.co_name}()"
-    return f", in line {line}{of}" if line is not None else ""
 
 
 def _array_registers(read: Read) -> list[int]:

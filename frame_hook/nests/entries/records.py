@@ -8,15 +8,15 @@ from types import CodeType
 from typing import Any
 
 from ufuse.frame_hook.code import instructions
+from ufuse.frame_hook.code.places import over_expression
 from ufuse.frame_hook.entries.journal import duration
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits
 from ufuse.frame_hook.nests.entries.screening import why_not_instructions
 from ufuse.frame_hook.nests.known.positions import loop_positions, while_headers
 from ufuse.frame_hook.nests.known.refusals import refusal_of, why_not_over
+from ufuse.frame_hook.nests.reading.refused import in_words
 from ufuse.graph.nest import Nest
 from ufuse.graph.records import record
-
-RANGE = "range_iterator"
 
 
 @record
@@ -135,12 +135,12 @@ def _lines(code: CodeType, header: int) -> tuple[int, int]:
 def _why_not(code: CodeType, header: int, record: CodeRecord) -> str:
     visits: Visits | None = record.visits.get(header)
     if visits is not None and visits.refused is not None:
-        return visits.refused
-    if record.iterators.get(header, RANGE) != RANGE:
-        return why_not_over(record.iterators[header])
+        return in_words(visits.refused)
+    if record.iterators.get(header):
+        return why_not_over(record.iterators[header], over_expression(code, header))
     unread = why_not_instructions(code, header)
     if unread is not None:
-        return unread
+        return in_words(unread)
     if importlib.util.find_spec("llvmlite") is None:
         return "there is no llvmlite"
     if visits is None or not visits.begun:
@@ -148,4 +148,4 @@ def _why_not(code: CodeType, header: int, record: CodeRecord) -> str:
     if header in record.given_up and record.given_up[header] != "nothing could be traced":
         return record.given_up[header]
     took = visits.seconds + visits.unseen
-    return f"it has taken {duration(took)} so far" if took else ""
+    return f"it has taken only {duration(took)} so far" if took else ""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
+from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -11,11 +13,13 @@ import numpy as np
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
-from ufuse.frame_hook.code.instructions import VERSION, per_code
+from ufuse.frame_hook.code.instructions import VERSION, Instruction, per_code
 from ufuse.frame_hook.nests.arrays import array_calls
 from ufuse.frame_hook.nests.calls import (
     generators,
+    heaps,
     inlining,
+    places_of_lists,
     restated,
     searches,
     sorted_places,
@@ -23,6 +27,7 @@ from ufuse.frame_hook.nests.calls import (
 from ufuse.frame_hook.nests.containers import characters, dict_methods, fields
 from ufuse.frame_hook.nests.given import generator_methods
 from ufuse.frame_hook.nests.known.kinds import item_kind
+from ufuse.frame_hook.nests.known.naming import value_in_words
 from ufuse.frame_hook.nests.known.positions import (
     BACK,
     loop_positions,
@@ -34,6 +39,7 @@ from ufuse.frame_hook.nests.known.sides import read_in_loop, read_positions
 from ufuse.frame_hook.nests.known.values import CALLABLE
 from ufuse.frame_hook.nests.numbers import arithmetic, complexes, functions
 from ufuse.frame_hook.nests.opcodes.handlers import HANDLERS
+from ufuse.frame_hook.nests.reading.refused import Refused, at_instruction
 
 INNER_TURNS = 8  # that an inner loop is taken to have, before its iterator is known
 NEVER_USED = (list, str)  # as globals of nests
@@ -86,13 +92,12 @@ def written_slots(code: CodeType) -> dict[int, frozenset[int]]:
             continue
         positions = {one.position, *read_in_loop(code, one.position)}
         inside = [table[position] for position in positions]
-        is_read = all(each.opname in HANDLERS or each.opname.startswith(JUMPS) for each in inside)
-        if is_read and not _makes_lists_of_lists(inside):
+        if all(map(_is_read, inside)) and not _makes_lists_of_lists(inside):
             found[one.position] = written(inside)
     return found
 
 
-def _makes_lists_of_lists(inside: Iterable[instructions.Instruction]) -> bool:
+def _makes_lists_of_lists(inside: Iterable[Instruction]) -> bool:
     """Whether a loop is a comprehension around another one: from 3.12 on both are of one function."""
     names = [one.opname for one in inside]
     return "LOAD_FAST_AND_CLEAR" in names and names.count("LIST_APPEND") > 1
@@ -105,14 +110,32 @@ def has_loops(code: CodeType) -> bool:
 
 def why_not_instructions(code: CodeType, header: int) -> str | None:
     """Which instruction no nest has, and in which line; None where a nest can have all."""
-    table = instructions.by_position(code)
-    inside = [table[position] for position in sorted({header, *read_in_loop(code, header)})]
-    for one in inside:
-        if one.opname not in HANDLERS and not one.opname.startswith(JUMPS):
-            return f"{why_not_instruction(one.opname)}, in line {one.location[0]}"
+    inside = _instructions(code, header)
+    if (why := _why_not_any(code, inside, code)) is not None:
+        return why
     if _makes_lists_of_lists(inside):
-        return f"a list of lists that is made in the loop is not compiled yet, in line {inside[0].location[0]}"
+        why = "a list of lists that is made in the loop is not compiled yet"
+        return at_instruction(code, inside[0], why, tells=True)
     return None
+
+
+def _instructions(code: CodeType, header: int) -> list[Instruction]:
+    """Those of a loop, in order."""
+    table = instructions.by_position(code)
+    return [table[position] for position in sorted({header, *read_in_loop(code, header)})]
+
+
+def _why_not_any(code: CodeType, inside: Iterable[Instruction], told: CodeType) -> str | None:
+    """Which of some instructions no nest has."""
+    refused = (one for one in inside if not _is_read(one))
+    one = next(refused, None)
+    if one is None:
+        return None
+    return at_instruction(code, one, why_not_instruction(one.opname), told, tells=True)
+
+
+def _is_read(one: Instruction) -> bool:
+    return one.opname in HANDLERS or one.opname.startswith(JUMPS)
 
 
 @per_code
@@ -147,18 +170,23 @@ def why_not(code: CodeType, header: int, function: FunctionType) -> str | None:
     names = names_in_loops(code).get(header)
     if names is None:
         return why_not_instructions(code, header)
-    why = _why_not_names(function, names, [code])
+    why = _why_not_names(function, names, partial(_instructions, code, header), [code])
     if why is not None:
         return why
-    chains = attributes_in_loops(code)[header]
-    reasons = (_why_not_attribute(function, chain) for chain in sorted(chains))
-    return next((one for one in reasons if one is not None), None)
+    table = instructions.by_position(code)
+    for chain, position in sorted(attributes_in_loops(code)[header].items()):
+        if (why := _why_not_attribute(function, chain)) is not None:
+            return at_instruction(code, table[position], why, tells=not chain[0])
+    return None
 
 
 @per_code
-def attributes_in_loops(code: CodeType) -> dict[int, frozenset[tuple[str, ...]]]:
-    """For the header of each of those loops: the attributes that it uses, as in `np.linalg.norm`; "" is no global."""
-    found = {header: set[tuple[str, ...]]() for header in written_slots(code)}
+def attributes_in_loops(code: CodeType) -> dict[int, dict[tuple[str, ...], int]]:
+    """For the header of each of those loops: the attributes that it uses, as in `np.linalg.norm`, and first where.
+
+    "" is no global.
+    """
+    found: dict[int, dict[tuple[str, ...], int]] = {header: {} for header in written_slots(code)}
     inside = {header: {header, *read_in_loop(code, header)} for header in found}
     chain: tuple[str, ...] = ("",)
     for one in instructions.instructions(code):
@@ -169,11 +197,11 @@ def attributes_in_loops(code: CodeType) -> dict[int, frozenset[tuple[str, ...]]]
             chain = (*chain, code.co_names[(one.arg or 0) >> shift])
             for header, positions in inside.items():
                 if one.position in positions:
-                    found[header] -= {chain[:-1]}
-                    found[header].add(chain)
+                    found[header].pop(chain[:-1], None)
+                    found[header].setdefault(chain, one.position)
         else:
             chain = ("",)
-    return {header: frozenset(chains) for header, chains in found.items()}
+    return found
 
 
 def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | None:
@@ -184,9 +212,9 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
             if chain[0] and not isinstance(value, list | dict | str):
                 return None
             fits = name in METHODS or name in COMMON_NAMES
-            is_other = any(hasattr(one, name) for one in (list, dict, str))
-            of_object = f"{name} of a list, dict or string is not compiled yet"
-            return of_object if is_other and not fits else None
+            kinds = [f"a {one.__name__}" for one in (list, dict, str) if hasattr(one, name)]
+            of_object = f"the attribute {name} of {' or '.join(kinds)} is not compiled yet"
+            return of_object if kinds and not fits else None
         value = vars(value).get(name)
     kind = type(value)  # `isinstance` would ask the program's own objects
     if not callable(value) or issubclass(kind, FunctionType | np.ufunc | type | _hook.Dispatcher):
@@ -202,6 +230,9 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
             or value in sorted_places.FUNCTIONS
             or value in generators.CONSUMERS
             or value in restated.CALLS
+            or value in places_of_lists.CALLS
+            or value in heaps.CALLS
+            or value is functools.reduce
             or any(
                 (value, count) in arithmetic.FUNCTIONS
                 or complexes.rule_of(value, count) is not None
@@ -210,11 +241,14 @@ def _why_not_attribute(function: FunctionType, chain: tuple[str, ...]) -> str | 
             )
         ):
             return None
-    return f"calls of {chain[-1]} are not compiled yet"
+    return f"calls of {'.'.join(chain)} are not compiled yet"
 
 
 def _why_not_names(
-    function: FunctionType, names: frozenset[str], callers: list[CodeType]
+    function: FunctionType,
+    names: frozenset[str],
+    inside: Callable[[], Iterable[Instruction]],
+    callers: list[CodeType],
 ) -> str | None:
     """Why no nest uses some globals of a function."""
     for name in sorted(names):
@@ -225,13 +259,29 @@ def _why_not_names(
             why = _why_not_called(value, callers)
         else:
             why = (
-                f"it uses a global {type(value).__name__}"
+                f"it uses the global {name}, which is {value_in_words(value)}"
                 if isinstance(value, NEVER_USED) and not is_list_of_numbers(value)
                 else None
             )
+        if why is not None and not isinstance(why, Refused):
+            return _at_name(function.__code__, name, inside, why, callers[0])
         if why is not None:
             return why
     return None
+
+
+def _at_name(
+    code: CodeType,
+    name: str,
+    inside: Callable[[], Iterable[Instruction]],
+    why: str,
+    told: CodeType,
+) -> str:
+    """A reason that a global is, where it is read first."""
+    for one in inside():
+        if one.opname == "LOAD_GLOBAL" and code.co_names[(one.arg or 0) >> 1] == name:
+            return at_instruction(code, one, why, told, tells=False)
+    return why
 
 
 def _why_not_called(function: FunctionType, callers: list[CodeType]) -> str | None:
@@ -241,9 +291,17 @@ def _why_not_called(function: FunctionType, callers: list[CodeType]) -> str | No
     if why is not None or code in callers:
         return why
     names = names_of(code)
-    if names is None or len(callers) > inlining.MOST_CALLS:
-        return f"calls of {code.co_name} are not compiled yet"
-    return _why_not_names(function, names, [*callers, code])
+    if names is None:
+        return _why_not_any(code, _instructions_of(code), callers[0])
+    if len(callers) > inlining.MOST_CALLS:
+        return "calls within one another are too many"
+    return _why_not_names(function, names, partial(_instructions_of, code), [*callers, code])
+
+
+def _instructions_of(code: CodeType) -> list[Instruction]:
+    """Those of a function that is called, in order."""
+    positions = read_positions(code)
+    return [one for one in instructions.instructions(code) if one.position in positions]
 
 
 def is_list_of_numbers(value: object) -> bool:
@@ -254,9 +312,8 @@ def is_list_of_numbers(value: object) -> bool:
 @per_code
 def names_of(code: CodeType) -> frozenset[str] | None:
     """The globals that a function uses; None where no nest can have some instruction of it."""
-    positions = read_positions(code)
-    table = [one for one in instructions.instructions(code) if one.position in positions]
-    if not all(one.opname in HANDLERS or one.opname.startswith(JUMPS) for one in table):
+    table = _instructions_of(code)
+    if not all(map(_is_read, table)):
         return None
     return frozenset(
         code.co_names[(one.arg or 0) >> 1] for one in table if one.opname == "LOAD_GLOBAL"

@@ -42,6 +42,7 @@ from ufuse.frame_hook.nests.known.kinds import NotNativeError, kind_of
 from ufuse.frame_hook.nests.known.numbers import ConstantKind
 from ufuse.frame_hook.nests.known.tries import Tries
 from ufuse.frame_hook.nests.loops.finishing import Read
+from ufuse.frame_hook.nests.reading import refused
 from ufuse.frame_hook.trace.reasons import GraphBreak
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.frame_hook.trace.trace import Trace
@@ -214,7 +215,7 @@ def _can_be_read(
 
 def _give_up(cache: Any, record: CodeRecord, why: NotNativeError) -> None:
     """Go on without; how calls run may be decided."""
-    record.why_not_whole = str(why)
+    record.why_not_whole = why.reason
     record.needs_whole = False
     if record.waits_for_whole:
         record.waits_for_whole, cache.loops_wait = False, 0
@@ -291,7 +292,7 @@ def _make(
     try:
         cache.set_whole_call(waiting.entry())
     except NotNativeError as why:
-        record.why_not_whole = str(why)
+        record.why_not_whole = why.reason
         return
     if record.whole_tries < MOST_TRIES and record.before_whole is None:
         put_off(cache, measures=measures)
@@ -385,13 +386,10 @@ def _read_once(
     trace = Trace(state, slot_names(code), _hook.NULL)
     try:
         reader = WholeReader(trace, function, state, tries)
-        try:
-            return trace, reader, _guarded(trace, code, reader, state)
-        except NotNativeError as why:
-            why.has_sums = reader.has_sums
-            raise
     except GraphBreak as graph_break:
         raise NotNativeError(f"it uses {graph_break.what}") from None
+    read = refused.told(reader, lambda: _guarded(trace, code, reader, state))
+    return trace, reader, read
 
 
 def _guarded(

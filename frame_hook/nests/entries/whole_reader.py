@@ -16,6 +16,7 @@ from ufuse.frame_hook.nests.given.outside import Outside
 from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Part
 from ufuse.frame_hook.nests.known.containers import MadeDict, MadeList, NewDict
 from ufuse.frame_hook.nests.known.kinds import NotNativeError, NumberKind, TemporaryKind, kind_of
+from ufuse.frame_hook.nests.known.naming import kind_in_words
 from ufuse.frame_hook.nests.known.numbers import ConstantKind, Known, Number, constant_kind
 from ufuse.frame_hook.nests.known.positions import written
 from ufuse.frame_hook.nests.known.tries import ListsError, SmallError, Tries
@@ -87,6 +88,7 @@ class WholeReader(LoopReader):
         own = (*state[:count], _hook.NULL, iter(range(1)))
         outside = Outside(trace, function, state)
         super().__init__(around, header, own, _hook.NULL, outside, tries=tries)
+        self.told = code
         self.outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
         self._function, self._given = function, count
         outside.known(function, _called(trace, function, state))
@@ -237,7 +239,8 @@ class WholeReader(LoopReader):
                 if not self.tries.gives_lists:
                     raise ListsError
                 return _place(item, leaves, made_dicts.described(item))
-        raise NotNativeError("it returns what is no number, array, list, dict or set of numbers")
+        what = kind_in_words(item) or "a value"
+        raise NotNativeError(f"it returns {what}, which is not followed")
 
     def _argument(self, item: Number) -> int | None:
         """The slot of the argument that a number is; None for others."""

@@ -9,8 +9,10 @@ import numpy as np
 
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests.given.outside import Outside
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.containers import Bound, Thing
 from ufuse.frame_hook.nests.known.kinds import NotNativeError, item_kind
+from ufuse.frame_hook.nests.known.naming import value_in_words
 from ufuse.frame_hook.nests.known.values import Item
 from ufuse.frame_hook.objects.classes import (
     check_place,
@@ -35,8 +37,10 @@ def of(outside: Outside, thing: Thing, name: str) -> Item | Unread:
     found = _hook.attribute_value(thing.value, name)
     if type(found) is types.MethodType and found.__self__ is thing.value:
         return _method(outside, thing, name, found)
-    if found is _hook.NULL or isinstance(found, MADE_ANEW):
-        raise NotNativeError(f"the attribute {name} is not compiled yet")
+    if isinstance(found, MADE_ANEW):
+        raise refusals.no_method(name, thing)
+    if found is _hook.NULL:
+        raise refusals.no_attribute(name, thing)
     text = f"{thing.source.text}.{name}"
     return Unread(outside.trace.guards.load("LOAD_ATTR", thing.source, name, text=text), found)
 
@@ -44,7 +48,7 @@ def of(outside: Outside, thing: Thing, name: str) -> Item | Unread:
 def _method(outside: Outside, thing: Thing, name: str, method: types.MethodType) -> Item:
     on_class, symbol = class_member(outside.trace, type(thing.value), name)
     if type(on_class) is not types.FunctionType or on_class is not method.__func__:
-        raise NotNativeError(f"the method {name} is not compiled yet")
+        raise refusals.no_method(name, thing)
     guarded_lookup(outside.trace, type(thing.value), "__getattribute__")
     outside.trace.guards.check("INSTANCE_LACKS", thing.source, name)
     outside.item(symbol)
@@ -56,7 +60,7 @@ def _compiled_method(outside: Outside, thing: Thing, name: str) -> Item:
     kind = type(thing.value)
     plain = uses_plain(outside.trace, kind, "__getattribute__", object.__getattribute__)
     if not plain or not _lacks(thing.value, name):
-        raise NotNativeError(f"the attribute {name} is not compiled yet")
+        raise refusals.no_attribute(name, thing)
     on_class, symbol = class_member(outside.trace, kind, name)
     outside.trace.guards.check("INSTANCE_LACKS", thing.source, name)
     return Bound(function_in(outside, on_class, symbol), thing)
@@ -104,7 +108,7 @@ def call_of(outside: Outside, thing: Thing) -> types.FunctionType:
     """The function that runs when an object is called."""
     on_class, symbol = class_member(outside.trace, type(thing.value), "__call__")
     if not is_function(on_class):
-        raise NotNativeError("it calls what is not known")
+        raise NotNativeError("it calls {item}, whose class has no function for that", thing)
     return function_in(outside, on_class, symbol)
 
 
@@ -137,8 +141,9 @@ def settable(outside: Outside, thing: Thing, name: str, *, is_wide: bool) -> tup
         known.arrays[key] = outside.array(own.source, own.value).slot
         return known.arrays[key], True
     text = f"{thing.source.text}.{name}"
+    what = "not set yet" if own is None else value_in_words(own.value)
     raise NotNativeError(
-        f"it sets the attribute {text}, which is neither a number nor an array",
+        f"it sets the attribute {text}, which is {what}, and neither a number nor an array",
         later=own is None or own.value is None,
     )
 
@@ -159,10 +164,10 @@ def _own(outside: Outside, thing: Thing, name: str) -> Unread | None:
         outside.trace, kind, "__setattr__", object.__setattr__
     )
     if symbol is None or not is_plain:
-        raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
+        raise refusals.no_setting(name, thing)
     found, member = class_member(outside.trace, kind, name)
     check_place(outside.trace, kind, name, found, member)
     if not is_slot(found) and is_data_descriptor(outside.trace, found, member):
-        raise NotNativeError(f"assigning to the attribute {name} is not compiled yet")
+        raise refusals.no_setting(name, thing)
     own = own_attribute(outside.trace, symbol, name, found)
     return own if isinstance(own, Unread) else None

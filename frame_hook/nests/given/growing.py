@@ -67,7 +67,7 @@ class Lists:
         changed = self.grown.keys() | (stored & outside.lists.keys())
         for slot in sorted(self.read - outside.lists.keys() - self.grown.keys()):
             raise NotNativeError(
-                f"{outside.text(slot)} is a list of what are no numbers of one type"
+                f"{outside.text(slot)} is a list whose items are not numbers of one type"
             )
         for slot in sorted(changed):
             self._check_change(outside, slot, slot in stored)
@@ -93,7 +93,7 @@ class Lists:
         if slot in self.read and (
             growth.has_tuples or growth.axes or known is None or (known.type,) != growth.kinds
         ):
-            raise NotNativeError(f"{name} is a list of what are no numbers of one type")
+            raise NotNativeError(f"{name} is a list whose items are not numbers of one type")
 
 
 def column(slot: int, number: int) -> ArrayKind | ColumnKind:

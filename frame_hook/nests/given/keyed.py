@@ -95,7 +95,7 @@ class GivenKeys:
         if type(value) is defaultdict:
             factory = FACTORIES.get(value.default_factory)  # type: ignore[call-overload]
             if factory is None:
-                raise NotNativeError(f"{source.text} is a defaultdict of what are no numbers")
+                raise NotNativeError(f"{source.text} is a defaultdict whose values are not numbers")
         (grown,) = dict(self._tries.grown).get(site, (None,))
         assert grown is None or isinstance(grown, EntryOf)
         if not value and grown is None:
@@ -214,7 +214,7 @@ def _entry(source: Source, value: Any) -> EntryOf:
         return EntryOf(INT, None, is_pair=is_pair)
     kind = common_item_kind(list(value.values()))
     if kind is None:
-        raise NotNativeError(f"{source.text} leads to what are no numbers of one type")
+        raise NotNativeError(f"{source.text} leads to values that are not numbers of one type")
     return EntryOf(INT, kind, is_pair=is_pair)
 
 

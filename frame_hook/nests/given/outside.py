@@ -26,6 +26,7 @@ from ufuse.frame_hook.nests.known.containers import (
     Thing,
 )
 from ufuse.frame_hook.nests.known.kinds import (
+    DTYPES,
     FLOAT,
     INT,
     ArrayKind,
@@ -36,6 +37,7 @@ from ufuse.frame_hook.nests.known.kinds import (
     common_item_kind,
     item_kind,
 )
+from ufuse.frame_hook.nests.known.naming import value_in_words
 from ufuse.frame_hook.nests.known.numbers import Known, Text
 from ufuse.frame_hook.nests.known.ragged_shapes import SETS, Shape, shape_of
 from ufuse.frame_hook.nests.known.values import Item, Items
@@ -181,7 +183,7 @@ class Outside:
         """A list or tuple whose items are numbers of one type."""
         kind = common_item_kind(value)
         if kind is None:
-            raise NotNativeError(f"{source.text} is a list of what are no numbers of one type")
+            raise NotNativeError(f"{source.text} is a list whose items are not numbers of one type")
         self.trace.guards.check("TYPE", source, type(value))
         if isinstance(value, list | tuple):
             self.trace.guards.check("FIRST_TYPE", source, type(value[0]))
@@ -373,7 +375,9 @@ class Outside:
         """An array, by the register that it lies in."""
         kind = array_kind(source.register, value)
         if kind is None:
-            raise NotNativeError("it uses an array from outside of a dtype that is not followed")
+            has_type = value.dtype.byteorder in "=|" and value.dtype.char in DTYPES
+            what = f"{value.ndim} axes" if has_type else f"dtype {value.dtype}"
+            raise NotNativeError(f"it uses {source.text}, an array of {what}")
         self.arrays[kind.slot] = source, value
         return kind
 
@@ -553,4 +557,4 @@ def _why_not(symbol: Symbol, value: object) -> str:
     value = getattr(symbol, "value", value) if value is None else value
     if not isinstance(source, Source) or value is None:
         return "it uses a variable from outside that is not followed"
-    return f"it uses {source.text} of type {type(value).__name__}, which is not followed"
+    return f"it uses {source.text}, {value_in_words(value)}, which is not followed"

@@ -15,17 +15,24 @@ from ufuse.graph.records import record
 class NotNativeError(Exception):
     """Why a loop is not read as a nest. `later`: in a later turn it may be, when its variables have settled.
 
-    `place`: where in the program, in words, once that is known. `has_sums`: of what may be nothing.
+    `item`: the value that is to blame, which the reason names where it says `{item}`. `said`: the reason with its place
+    in the program, once that is known. `has_sums`: of what may be nothing.
     """
 
-    def __init__(self, why: str, *, later: bool = False) -> None:
+    def __init__(self, why: str, item: object = None, *, later: bool = False) -> None:
         super().__init__(why)
+        self.item = item
         self.later = later
-        self.place = ""
+        self.said: str | None = None
         self.has_sums = False
 
+    @property
+    def reason(self) -> str:
+        """The reason, as far as it is known where it is."""
+        return str(self) if self.said is None else self.said
+
     def __str__(self) -> str:
-        return f"{self.args[0]}{self.place}"
+        return str(self.args[0]).replace("{item}", "a value")
 
 
 EITHER_KINDS = frozenset(("int", "float"))  # of numbers that may be Python's or NumPy's, whichever

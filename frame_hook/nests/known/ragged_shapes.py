@@ -58,5 +58,5 @@ def common_kind(value: Sequence[object]) -> NumberKind | str:
         return "is a list of lists of several lengths"
     kind = common_item_kind(first)
     if kind is None or any(common_item_kind(one) != kind for one in rows):
-        return "is a list of lists of what are no numbers of one type"
+        return "is a list of lists whose items are not numbers of one type"
     return kind

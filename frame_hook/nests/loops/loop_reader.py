@@ -38,6 +38,7 @@ from ufuse.frame_hook.nests.known.kinds import (
     array_kind,
     kind_of,
 )
+from ufuse.frame_hook.nests.known.naming import value_in_words
 from ufuse.frame_hook.nests.known.numbers import Known, constant_kind
 from ufuse.frame_hook.nests.known.positions import read_behind, written
 from ufuse.frame_hook.nests.known.sides import left_in_loop, read_in_loop
@@ -71,7 +72,7 @@ from ufuse.frame_hook.nests.opcodes import (
     variables,
 )
 from ufuse.frame_hook.nests.opcodes.handlers import HANDLERS
-from ufuse.frame_hook.nests.reading import operations
+from ufuse.frame_hook.nests.reading import operations, refused
 from ufuse.frame_hook.trace.symbols import Source
 from ufuse.graph.nest_types import I1, I64, TURNS
 
@@ -172,7 +173,10 @@ class LoopReader(Versions):
             if slot in live and self._is_nothing(slot):
                 self._begin_with_nothing(slot)
             elif slot in live or (value is not self.null and not _hook.has_no_finalizer(value)):
-                raise NotNativeError(f"{names[slot]} is no number or array", later=True)
+                raise NotNativeError(
+                    f"`{names[slot]}` is {value_in_words(value)}, and the loop assigns to it",
+                    later=True,
+                )
         for slot, kind in self.unsettled():
             self.frame.slots[slot] = EitherKind(kind.kind)
         self._guard_numbers()
@@ -353,6 +357,7 @@ class LoopReader(Versions):
                     identity.note_result(self, instruction, stack)
             except NotNativeError as why:
                 if not self._is_left(name, stack, why):
+                    refused.note_item(self, why, stack)
                     raise
                 self.go_to_doubt()
             except EitherError:
@@ -368,7 +373,9 @@ class LoopReader(Versions):
     def _is_left(self, name: str, stack: list[Item], why: NotNativeError) -> bool:
         """Whether an instruction that is not followed is left to plain Python: it raises, or is on other ways."""
         if self.has_unknown:  # that is it, if nothing is appended
-            self._unknown = self._unknown or (why, self.frame, self.at)
+            if self._unknown is None:
+                refused.note_item(self, why, stack)
+                self._unknown = why, self.frame, self.at
             return True
         return name in OF_NUMBERS and _has_none(stack)
 

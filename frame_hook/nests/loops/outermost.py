@@ -15,13 +15,14 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.nests.calls import grids
 from ufuse.frame_hook.nests.given import listed_objects
 from ufuse.frame_hook.nests.given.outside import Outside
-from ufuse.frame_hook.nests.known import ragged_shapes
+from ufuse.frame_hook.nests.known import ragged_shapes, refusals
 from ufuse.frame_hook.nests.known.kinds import (
     ArrayKind,
     NotNativeError,
     common_item_kind,
     item_kind,
 )
+from ufuse.frame_hook.nests.known.naming import value_in_words
 from ufuse.frame_hook.nests.known.values import Elements, Together, Whole
 from ufuse.frame_hook.nests.known.ways import Outermost
 from ufuse.frame_hook.trace.symbols import Source
@@ -82,6 +83,24 @@ def _is_followed(over: object) -> bool:
     return not over or item_kind(over[0]) is not None
 
 
+def over_in_words(iterator: Any) -> str:
+    """What an iterator goes over, for people; empty for a range."""
+    kind = type(iterator)
+    if kind is RANGE_ITERATOR:
+        return ""
+    over = _hook.iterated(iterator)
+    if kind is enumerate:
+        return f"enumerate(…) of {over_in_words(over)}"
+    if kind is zip and isinstance(over, tuple):
+        refused = [one for one in over if turns_left(one) is None]
+        return f"zip(…) of {over_in_words(refused[0])}" if refused else "zip(…)"
+    if type(over) in (list, tuple) and len(over) > 0:
+        return f"{value_in_words(over)} whose first item is {value_in_words(over[0])}"
+    if over is not _hook.NULL:
+        return value_in_words(over)
+    return refusals.ITERATORS.get(kind.__name__, f"an iterator of type {kind.__name__}")
+
+
 def outermost(outside: Outside, source: Source, iterator: object, name: str) -> Outermost:
     """How a nest goes over an iterator of the frame, in variables whose names begin with `name`.
 
@@ -128,7 +147,9 @@ def _holder(outside: Outside, source: Source, over: object, name: str) -> ArrayK
         outside.walked[source.register] = name
         return outside.numbers(source, over).holder
     if type(over) is not list and type(over) is not tuple:
-        raise NotNativeError("it goes over what is no range, array or list of numbers")
+        raise NotNativeError(
+            f"it goes over {source.text}, {value_in_words(over)}, which is not followed"
+        )
     if listed_objects.is_of_objects(over):
         return outside.objects_of(source, over).holder
     if ragged_shapes.is_of_lists(over):
@@ -137,6 +158,6 @@ def _holder(outside: Outside, source: Source, over: object, name: str) -> ArrayK
             raise NotNativeError(f"{source.text} {kind}")
         return outside.table(source, over, kind).holder
     if common_item_kind(over) is None:
-        raise NotNativeError(f"it goes over a {type(over).__name__} of several types")
+        raise NotNativeError(f"it goes over {source.text}, {value_in_words(over)} of several types")
     outside.walked[source.register] = name
     return outside.numbers(source, over).holder

@@ -74,7 +74,7 @@ class Variables(Reader):
             self.go_to_doubt()
             return
         if self.state[slot] is self.null:
-            raise NotNativeError(f"{function.names[slot]} has no value")
+            raise NotNativeError(f"`{function.names[slot]}` has no value")
         self.stack.append(self.outside.local(slot))
 
     def store(self, slot: int) -> None:
@@ -90,12 +90,16 @@ class Variables(Reader):
             self.slots[slot] = unrolling.kind_in_turn(self, item) or kind
             return
         if slot in function.own_cells and not _is_number(item):
-            raise NotNativeError(f"{function.names[slot]} is bound to what is no number")
+            raise NotNativeError(
+                f"`{function.names[slot]}` becomes {{item}}, which is no number", item
+            )
         if isinstance(item, Array | Part | Lazy):
             self._store_array(slot, item)
             return
         if isinstance(self.kinds.get(slot), ArrayKind):
-            raise NotNativeError(f"{function.names[slot]} is replaced by what is no array")
+            raise NotNativeError(
+                f"`{function.names[slot]}`, an array, is replaced by {{item}}", item
+            )
         if isinstance(item, Items) and isinstance(self.kinds.get(slot), ItemsKind):
             item = carried.with_numbers(self, item)
         if not _is_number(item):
@@ -110,7 +114,7 @@ class Variables(Reader):
     def _store_array(self, slot: int, item: Array | Part | Lazy) -> None:
         name = self.own.names[slot]
         if isinstance(self.kinds.get(slot), NumberKind):
-            raise NotNativeError(f"{name} is replaced by an array")
+            raise NotNativeError(f"`{name}`, a number, is replaced by {{item}}", item)
         if isinstance(item, Lazy) and rolls.is_view(item):
             item = elementwise.computed(self, item)
         if slot in self.changed and isinstance(item, Array | Part):
@@ -150,7 +154,7 @@ class Variables(Reader):
         if slot in kinds:
             return self.kept(function, slot, kinds[slot])
         if slot in function.own_cells and (function.called is not None or slot in self.written):
-            raise NotNativeError(f"{function.names[slot]} has no value")
+            raise NotNativeError(f"`{function.names[slot]}` has no value")
         return self._from_cell(function, slot)
 
     def _from_cell(self, function: Function, slot: int) -> Item:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.code import Code
 from ufuse.frame_hook.nests.known.kinds import (
     ELEMENT_KINDS,
@@ -17,7 +18,7 @@ from ufuse.frame_hook.nests.known.kinds import (
     kind_of,
 )
 from ufuse.frame_hook.nests.known.numbers import Complex, Known, Number
-from ufuse.frame_hook.nests.known.values import Item, Listed
+from ufuse.frame_hook.nests.known.values import Item
 from ufuse.graph.nest_types import F32, F64, I1, I64, INTEGERS, U64, Value, limits
 
 EXACT_IN_F64 = 2**53  # every integer up to here is a float
@@ -34,10 +35,8 @@ def number(code: Code, item: Item) -> Number:
             plain = item.value.item() if kind.numpy else item.value
             return Number(kind, code.constant(TYPES[kind.kind], plain))
     if isinstance(item, Complex):
-        raise NotNativeError("it computes with a complex number in a way that is not compiled yet")
-    if isinstance(item, Listed):
-        raise NotNativeError("making a list is not compiled yet")
-    raise NotNativeError("it computes with what is no number")
+        raise NotNativeError("it computes with {item} in a way that is not compiled yet", item)
+    raise refusals.not_of("computes with", item, "number")
 
 
 def refuse_bools(*numbers: Number) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.code import Code
 from ufuse.frame_hook.nests.known.kinds import (
     BOOL,
@@ -103,7 +104,7 @@ def _float_of_text(code: Code, item: Item) -> Item:
         try:
             return Known(float(item.value))
         except ValueError:
-            raise NotNativeError("float() of what is no number") from None
+            raise refusals.not_of("calls float() of", item, "number") from None
     return arithmetic.FUNCTIONS[float, 1](code, item)
 
 

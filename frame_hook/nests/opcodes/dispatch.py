@@ -43,6 +43,7 @@ from ufuse.frame_hook.nests.containers import (
     tuples,
 )
 from ufuse.frame_hook.nests.given import attributes, generator_methods
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import Array, Lazy, Member, Objects, Part, Table
 from ufuse.frame_hook.nests.known.containers import (
     Bound,
@@ -98,7 +99,7 @@ def attribute(reader: Reader, owner: Item, name: str) -> Item:
     if isinstance(owner, Generator):
         return generator_methods.method(reader.outside.trace, reader.outside.item, owner, name)
     if ATTRIBUTE.rule(owner) is None:
-        raise NotNativeError(f"the attribute {name} is not compiled yet")
+        raise refusals.no_attribute(name, owner)
     return ATTRIBUTE(reader, owner, name)
 
 
@@ -111,7 +112,7 @@ def _of_known(reader: Reader, owner: Known, name: str) -> Item:
     if is_none(owner) and not hasattr(None, name):
         reader.go_to_doubt()  # it is an object on other ways, or raises
         return Known(None)
-    raise NotNativeError(f"the attribute {name} is not compiled yet")
+    raise refusals.no_attribute(name, owner)
 
 
 def _grown(reader: Reader, owner: Table | Objects | Ragged) -> Item:
@@ -167,7 +168,7 @@ def call(
         inlining.enter_made(reader, function, arguments, keywords)
         return
     if not isinstance(function, Known):
-        raise NotNativeError("it calls what is not known")
+        raise NotNativeError("it calls {item}, which is no function that is known", function)
     _call_known(reader, function.value, arguments, keywords, after)
 
 
@@ -242,8 +243,7 @@ def _call_known(
     elif value is itertools.product and keywords.keys() == {"repeat"}:
         reader.stack.append(grids.product_of(reader, arguments, keywords["repeat"]))
     elif keywords:
-        named = getattr(value, "__name__", value)
-        raise NotNativeError(f"calls of {named} with keywords are not compiled yet")
+        raise refusals.no_call(refusals.called(value), " with keywords")
     elif iterating.is_iterable(value, len(arguments)):
         reader.stack.append(iterating.iterable(reader, value, arguments))
     elif value in (min, max):
@@ -256,7 +256,9 @@ def _call_known(
     elif value is deque:
         reader.stack.append(made_deques.begin(reader, arguments))
     else:
-        raise NotNativeError(f"calls of {getattr(value, '__name__', value)} are not compiled yet")
+        if type(value) is type and value.__module__ not in ("builtins", "numpy"):
+            raise refusals.no_making(value)
+        raise refusals.no_call(refusals.called(value))
 
 
 def _is_idiom(

@@ -215,7 +215,7 @@ def _contains_op(reader: Reader, is_inverted: int) -> None:
         searches.contains(reader, container, item, is_inverted=bool(is_inverted))
         return
     if not isinstance(container, Items):
-        raise NotNativeError("it looks for an item in what is no tuple")
+        raise NotNativeError("it looks for an item in {item}, which is not followed", container)
     if (known := _known_contains(container, item)) is not None:
         reader.stack.append(Known(known is not bool(is_inverted)))
         return

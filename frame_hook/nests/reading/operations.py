@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from ufuse.frame_hook.nests.known import refusals
 from ufuse.frame_hook.nests.known.arrays import Array
 from ufuse.frame_hook.nests.known.containers import DictView
 from ufuse.frame_hook.nests.known.kinds import BOOL, NotNativeError
@@ -23,7 +24,7 @@ class Operation(Generic[T]):
     `refusal` says why a loop is not native that does it with an item of another class.
     """
 
-    def __init__(self, refusal: str = "it does with a value what is not compiled yet") -> None:
+    def __init__(self, refusal: str = "it does with {item} what is not compiled yet") -> None:
         self._rules: dict[type, Callable[..., T]] = {}
         self._refusal = refusal
 
@@ -51,20 +52,28 @@ class Operation(Generic[T]):
         """
         rule = self._rules.get(type(item))
         if rule is None:
-            raise NotNativeError(self._refusal)
+            raise NotNativeError(self._refusal, item)
         return rule(reader, item, *others)
 
 
 AS_ARRAY: Operation[Array] = Operation()  # `np.array(item, dtype)`
 AS_ROW: Operation[Item] = Operation()  # its numbers as a vector of a matrix
 # `item[key]`; None: it was pushed, and the block has ended.
-ELEMENT: Operation[Item | None] = Operation("it takes an item of what is no array")
-STORE: Operation[None] = Operation("it stores into what is no array")  # `item[key] = value`
-CONTAINS: Operation[Item] = Operation()  # `key in item`
-UNPACKED: Operation[list[Item]] = Operation("it unpacks what is no tuple")  # so many items
-LENGTH: Operation[Item] = Operation()  # `len(item)`
+ELEMENT: Operation[Item | None] = Operation("it takes an item of {item}, which is not followed")
+STORE: Operation[None] = Operation(
+    "it stores into {item}, which is not followed"
+)  # `item[key] = value`
+CONTAINS: Operation[Item] = Operation(
+    "it looks for an item in {item}, which is not followed"
+)  # `key in item`
+UNPACKED: Operation[list[Item]] = Operation(
+    "it unpacks {item}, which is not followed"
+)  # so many items
+LENGTH: Operation[Item] = Operation(
+    "it takes the length of {item}, which is not followed"
+)  # `len(item)`
 # What a loop over it goes over: its "keys", "values" or "items".
-VIEW: Operation[Item] = Operation()
+VIEW: Operation[Item] = Operation("it goes over {item}")
 # `item.name(*arguments, **keywords)`; None: it is pushed by what is read now.
 METHOD: Operation[Item | None] = Operation()
 ATTRIBUTE: Operation[Item] = Operation()  # `item.name`
@@ -96,7 +105,7 @@ def methods_of(names: frozenset[str], *classes: type) -> None:
     def attribute(_: Reader, owner: Any, name: str) -> Method:
         if name in names:
             return Method(owner, name)
-        raise NotNativeError(f"the attribute {name} is not compiled yet")
+        raise refusals.no_attribute(name, owner)
 
 
 def method_of(*classes: type) -> Callable[[R], R]:
@@ -108,7 +117,7 @@ def method_of(*classes: type) -> Callable[[R], R]:
             reader: Reader, owner: Item, name: str, arguments: list[Item], keywords: dict[str, Item]
         ) -> Item | None:
             if keywords:
-                raise NotNativeError(f"calls of the method {name} with keywords")
+                raise refusals.no_method(name, owner, " with keywords")
             found: Item | None = rule(reader, owner, name, arguments)
             return found
 

@@ -50,6 +50,7 @@ class Reader(Holders, ABC):
     ) -> None:
         super().__init__(state, outside)
         self.own = Function(code, "")
+        self.told = code  # what people know it as
         self.position = position
         self.region = loop_positions(code, position)
         self.tries = tries

@@ -538,8 +538,23 @@ def test_why_sides_are_not_in_one_graph_is_told(code: str) -> None:
     assert found.hint == REFUSALS[code][1]
     assert found.function == function.__name__
     assert function.__code__.co_firstlineno < found.line < function.__code__.co_firstlineno + 9
-    told = [text in str(report) for text in (found.reason, found.hint)]
+    is_free = found.hint.startswith("no need to change it")  # told in short
+    hint = "and nothing has to be changed:" if is_free else found.hint
+    told = [text in str(report) for text in (found.reason, hint)]
     assert told == [report.whole_seconds is None] * 2
+
+
+def test_what_was_there_before_is_told_by_its_type() -> None:
+    """One side makes a new list, the other one keeps the list that was given: not by its name a second time."""
+
+    def kept(x, best):
+        if x.sum() > 1:
+            best = [x.sum()]
+        return best, x * 2
+
+    reasons = [one.reason for one in ufuse.explain(kept, X.copy(), list(range(300))).breaks]
+    assert not any("and as best" in one for one in reasons), reasons
+    assert any("and as the list that was there before" in one for one in reasons), reasons
 
 
 def test_why_a_side_ends_a_graph_is_told() -> None:

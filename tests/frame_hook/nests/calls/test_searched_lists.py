@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import bisect
+import functools
+import heapq
 import math
 import random
 from bisect import bisect_left, bisect_right, insort
@@ -17,6 +19,7 @@ import numpy as np
 import pytest
 
 from tests.support.native_loops import called, check_kept, check_whole_call, hits, native_turns
+from ufuse.frame_hook.nests.entries import screening
 
 pytest.importorskip("llvmlite")
 
@@ -260,3 +263,52 @@ def test_random_programs(first: int, result: str) -> None:
                 raise AssertionError(f"seed {seed}\n{text}\n{row}") from error
         native += hits(compiled) > 0
     assert native > 5 or result == "values"
+
+
+def left_of_each(values, others):
+    total = 0
+    for i in range(len(others)):
+        total += bisect.bisect_left(values, others[i]) + bisect.bisect_right(values, i)
+    return total
+
+
+def shortest(n, weights):
+    total = 0
+    for begin in range(n):
+        heap, seen = [(0, begin)], np.zeros(n, bool)
+        while heap:
+            distance, u = heapq.heappop(heap)
+            if seen[u]:
+                continue
+            seen[u] = True
+            total += distance
+            for v in range(n):
+                if not seen[v]:
+                    heapq.heappush(heap, (distance + int(weights[u, v]), v))
+    return total
+
+
+def folded(x, count):
+    total = 0.0
+    for i in range(count):
+        total += functools.reduce(lambda one, other: 2.0 * one + other, x[i : i + 5])
+    return total
+
+
+FOUND_IN_MODULES = [
+    (left_of_each, lambda: (sorted(INTS), INTS * 5)),
+    (shortest, lambda: (12, np.random.default_rng(0).integers(1, 20, (12, 12)))),
+    (folded, lambda: (np.random.default_rng(2).random(600), 500)),
+]
+
+
+@pytest.mark.parametrize(("function", "make"), FOUND_IN_MODULES, ids=lambda one: one.__name__)
+def test_functions_of_modules(function: Any, make: Callable[[], tuple[Any, ...]]) -> None:
+    """They are found where a program names their module, too."""
+    native_turns(function, make)
+    assert screening.why_not(function.__code__, first_loop(function), function) is None
+
+
+def first_loop(function: Any) -> int:
+    """Where the outermost loop of a function begins."""
+    return min(screening.outermost_headers(function.__code__))

@@ -448,7 +448,7 @@ def replaced(table, row, n):
         (grown, lambda: ([(1, 2)], ROUNDS), ""),
         (replaced, lambda: ([[1], [2], [3]], [4], ROUNDS), "which is a list"),
         (summed, lambda: ([[1] * 1000, [1] * 999] * 40,), "of several lengths"),
-        (summed, lambda: ([[1] * 1000, [1.0] * 1000] * 40,), "no numbers of one type"),
+        (summed, lambda: ([[1] * 1000, [1.0] * 1000] * 40,), "not numbers of one type"),
         (summed, lambda: ([[1] * 1000, (1,) * 1000] * 40,), "not all tuples"),
     ],
 )

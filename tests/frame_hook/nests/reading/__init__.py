@@ -1,0 +1,1 @@
+"""Tests of `frame_hook/nests/known/`."""
