@@ -210,6 +210,18 @@ class GrowError(ReadAnewError):
         return frozenset((known | {self.site: kinds}).items())
 
 
+class LearnedError(ReadAnewError):
+    """Several lists, dicts and sets get items: what is known of all that the loop makes."""
+
+    def __init__(self, grown: Grown) -> None:
+        super().__init__()
+        self.grown = grown
+
+    def added(self, tries: Tries) -> Tries:
+        """With that."""
+        return replace(tries, grown=self.grown)
+
+
 def _columns(rows: Sequence[RowOf]) -> tuple[NumberKind, ...]:
     """The kinds of the numbers of all rows by their places, Python's or NumPy's or either; () where there are none."""
     found = []

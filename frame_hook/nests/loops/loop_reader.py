@@ -41,7 +41,7 @@ from ufuse.frame_hook.nests.known.kinds import (
 from ufuse.frame_hook.nests.known.numbers import Known, constant_kind
 from ufuse.frame_hook.nests.known.positions import read_behind, written
 from ufuse.frame_hook.nests.known.sides import left_in_loop, read_in_loop
-from ufuse.frame_hook.nests.known.tries import NO_TRIES, Tries
+from ufuse.frame_hook.nests.known.tries import NO_TRIES, GrowError, Tries
 from ufuse.frame_hook.nests.known.values import (
     Generated,
     Item,
@@ -57,7 +57,7 @@ from ufuse.frame_hook.nests.known.values import (
     known_truth,
 )
 from ufuse.frame_hook.nests.known.ways import DOUBT, ITERATOR, Outermost
-from ufuse.frame_hook.nests.loops import carried, finishing, leaving
+from ufuse.frame_hook.nests.loops import carried, finishing, learning, leaving
 from ufuse.frame_hook.nests.loops.finishing import Read
 from ufuse.frame_hook.nests.loops.outermost import outermost
 from ufuse.frame_hook.nests.loops.versions import Versions
@@ -161,8 +161,13 @@ class LoopReader(Versions):
 
         Raises:
             NotNativeError: it cannot be one.
+            ReadAnewError: more is known of it now.
 
         """
+        with learning.all_at_once(self):
+            return self._read()
+
+    def _read(self) -> Read:
         names, live = self.own.names, self._live
         self.frame.slots = {
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self.changed
@@ -193,20 +198,11 @@ class LoopReader(Versions):
                 self.refuse_size("it is too long")
             if not self.waiting:
                 continue
-            version = self.waiting.pop()
-            self.out.begin(self.labels[version])
-            self.resume(version)
-            if (
-                version.place == ("", self.position)
-                and self.changed_kind(dict(version.locals)) is None
-            ):
-                headers.append(version)
-                self.label(self._as_it_comes(version))
-                self._header(version)
-            elif version in self.left:
-                leaving.leave(self, version)
-            else:
-                self.run(version.position)
+            self.reading = version = self.waiting.pop()
+            try:
+                self._read_version(version, headers)
+            except GrowError as more:
+                learning.go_on(self, more)
         if self._unknown is not None:
             (why, self.frame, self.at), self._unknown = self._unknown, None
             try:
@@ -224,6 +220,22 @@ class LoopReader(Versions):
             self.out.begin(DOUBT)
             self.out.end("doubt")
         return finishing.finished(self, headers)
+
+    def _read_version(self, version: Version, headers: list[Version]) -> None:
+        """Read what control comes to a position with, until the block ends; `headers` are those of the loop."""
+        self.out.begin(self.labels[version])
+        self.resume(version)
+        if (
+            version.place == ("", self.position)
+            and self.changed_kind(dict(version.locals)) is None
+        ):
+            headers.append(version)
+            self.label(self._as_it_comes(version))
+            self._header(version)
+        elif version in self.left:
+            leaving.leave(self, version)
+        else:
+            self.run(version.position)
 
     def _other_scalars(self) -> dict[int, Kind] | None:
         """The kinds with which frames come to the loop, where but NumPy's scalars differ from Python's."""

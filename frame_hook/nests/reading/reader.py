@@ -83,6 +83,8 @@ class Reader(Holders, ABC):
         self.doubts = False
         self.has_unknown = False  # it makes a list of which it is not known whether it gets items
         self._bodies = 0  # of inner loops
+        self.reading: Version | None = None  # what control came to the block with
+        self.makers: dict[str, list[Version]] = {}  # by sites: where lists, dicts and sets are made
 
     @property
     def code(self) -> types.CodeType:
@@ -122,6 +124,14 @@ class Reader(Holders, ABC):
     def new_view(self, holder: Holder, axes: Axes, window: WindowKind = ()) -> ViewKind:
         """A view for variables that the instruction that is being read binds."""
         return self.memory.view(self.frame, self.at.position, holder, axes, window)
+
+    def making(self) -> str:
+        """The name of the place where a list, dict or set is made: the instruction that is being read."""
+        site = f"{self.frame.function.prefix}{self.at.position}"
+        makers = self.makers.setdefault(site, [])
+        if self.reading is not None and self.reading not in makers:
+            makers.append(self.reading)
+        return site
 
     def numbers_given(self) -> list[Number]:
         """The arguments of a whole call that are numbers: what it gives may be one of these objects."""
