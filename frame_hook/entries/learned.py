@@ -32,6 +32,8 @@ FEW_RUNS = 3  # of a loop that turns but once or twice in each, before that is b
 MOST_BEGUN = 8  # runs of an inner loop that had fewer
 # Nanoseconds of calls whose loops may become nests, before it is decided without.
 LONGEST_WAIT = 300_000_000
+READ_AT_ONCE = 20e-3  # seconds that the loops of a function may be read for in vain
+READ_SHARE = 0.5  # beyond that, of what a loop, or calls, have taken
 RANGE_ITERATOR = type(iter(range(0)))
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
 
@@ -70,7 +72,8 @@ class Visits:
     takes in a call, about, `unseen` what it took in all those in which it was not timed. `vain_ends` counts visits with
     no turn left since a trace from there came to nothing, `waits` how often it waited for a loop around it, or for its
     first turn, `failures` tries to read it. `unread`: the types of the frame's values with which it is not read, though
-    it is with others. `refused` says why it has none.
+    it is with others. `refused` says why it has none. `unpaid`: how many seconds the next reading is to be allowed to
+    take, as one was given up that took too long; `tried`: what that came to, behind what it depends on.
     """
 
     iterator: Any = None
@@ -95,6 +98,8 @@ class Visits:
     failures: int = 0
     unread: set[tuple[Any, ...]] = field(default_factory=set)
     refused: str | None = None
+    unpaid: float = 0.0
+    tried: tuple[Any, Any] | None = None
     is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be
     prepared: tuple[Any, Any] | None = None  # what was read then, behind what it depends on
@@ -229,6 +234,7 @@ class CodeRecord:
     iterators: dict[int, str] = field(
         default_factory=dict
     )  # by position of a loop's header: the type of its iterator, where that is over no range
+    read_in_vain: float = 0.0  # seconds of readings of loops that gave no nest
     left_to_nests: set[int] = field(
         default_factory=set
     )  # headers of loops whose turns are not captured one by one

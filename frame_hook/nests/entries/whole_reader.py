@@ -73,6 +73,7 @@ class WholeReader(LoopReader):
         function: types.FunctionType,
         state: tuple[Any, ...],
         tries: Tries,
+        until: float,
     ) -> None:
         code = function.__code__
         if code.co_flags & VARYING:
@@ -86,7 +87,7 @@ class WholeReader(LoopReader):
         )
         own = (*state[:count], _hook.NULL, iter(range(1)))
         outside = Outside(trace, function, state)
-        super().__init__(around, header, own, _hook.NULL, outside, tries=tries)
+        super().__init__(around, header, own, _hook.NULL, outside, tries=tries, until=until)
         self.outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
         self._function, self._given = function, count
         outside.known(function, _called(trace, function, state))

@@ -15,7 +15,8 @@ from ufuse.graph.records import record
 class NotNativeError(Exception):
     """Why a loop is not read as a nest. `later`: in a later turn it may be, when its variables have settled.
 
-    `place`: where in the program, in words, once that is known. `has_sums`: of what may be nothing.
+    `place`: where in the program, in words, once that is known. `has_sums`: of what may be nothing. `has_arrivals`: it
+    was found for numbers with which frames come to the loop, and perhaps for no others.
     """
 
     def __init__(self, why: str, *, later: bool = False) -> None:
@@ -23,9 +24,18 @@ class NotNativeError(Exception):
         self.later = later
         self.place = ""
         self.has_sums = False
+        self.has_arrivals = False
 
     def __str__(self) -> str:
         return f"{self.args[0]}{self.place}"
+
+
+class UnpaidError(NotNativeError):
+    """Reading takes longer than it may, as far as the loop is known to take; `tries`: what it has come to."""
+
+    def __init__(self, tries: object = None) -> None:
+        super().__init__("reading it takes longer than it has taken so far", later=True)
+        self.tries = tries
 
 
 EITHER_KINDS = frozenset(("int", "float"))  # of numbers that may be Python's or NumPy's, whichever

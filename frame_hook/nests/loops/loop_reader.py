@@ -6,6 +6,8 @@ that every block is typed: `total = 0` that becomes a float in the first turn gi
 
 from __future__ import annotations
 
+import math
+import time
 import types
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,6 +37,7 @@ from ufuse.frame_hook.nests.known.kinds import (
     EitherKind,
     NotNativeError,
     NumberKind,
+    UnpaidError,
     array_kind,
     kind_of,
 )
@@ -83,7 +86,10 @@ OF_NUMBERS = ("BINARY_OP", "COMPARE_OP", "STORE_SUBSCR", "UNARY_NEGATIVE", "CALL
 
 
 class LoopReader(Versions):
-    """Reads the loop whose header stands at a position, for the state in which a frame comes to it."""
+    """Reads the loop whose header stands at a position, for the state in which a frame comes to it.
+
+    `until`: of this thread's processor time, reading ends then.
+    """
 
     def __init__(
         self,
@@ -96,9 +102,12 @@ class LoopReader(Versions):
         keeps_all: bool = False,
         arrives: Mapping[int, NumberKind] = MappingProxyType({}),
         tries: Tries = NO_TRIES,
+        until: float = math.inf,
     ) -> None:
         super().__init__(code, position, state, outside, tries)
         outside.keyed.begin(self.memory, tries)
+        self.until = until
+        self.has_arrivals = False
         self.arrives = arrives if len(self.region) <= MOST_TWICE else {}
         self.null = null
         self.own.left = left_in_loop(code, position)
@@ -189,13 +198,13 @@ class LoopReader(Versions):
             if register is not None:
                 self.cells[slot] = register
         self.label(self.version(self.position))
-        if (others := self._other_scalars()) is not None:
-            self.frame.slots = others
-            self.label(self.version(self.position))
-        headers = []
-        while self.waiting or recursion.go_on(self):
+        others = self._other_scalars()
+        headers: list[Version] = []
+        while self.waiting or recursion.go_on(self) or self._arrives_with(others):
             if len(self.out.blocks) > MOST_BLOCKS:
                 self.refuse_size("it is too long")
+            if time.thread_time() > self.until:
+                raise UnpaidError
             if not self.waiting:
                 continue
             self.reading = version = self.waiting.pop()
@@ -225,10 +234,7 @@ class LoopReader(Versions):
         """Read what control comes to a position with, until the block ends; `headers` are those of the loop."""
         self.out.begin(self.labels[version])
         self.resume(version)
-        if (
-            version.place == ("", self.position)
-            and self.changed_kind(dict(version.locals)) is None
-        ):
+        if version.place == ("", self.position) and self.changed_kind(dict(version.locals)) is None:
             headers.append(version)
             self.label(self._as_it_comes(version))
             self._header(version)
@@ -247,6 +253,15 @@ class LoopReader(Versions):
                     return None
                 found[slot] = kind if either.is_either(kind) else arrived
         return found if found != slots else None
+
+    def _arrives_with(self, others: dict[int, Kind] | None) -> bool:
+        """Read the loop for these scalars, too, if there are some: when all is read for those of this frame."""
+        if others is None or self.has_arrivals:
+            return False
+        self.has_arrivals = True
+        self.frame = Frame(self.own, others, [])
+        self.label(self.version(self.position))
+        return True
 
     def _is_nothing(self, slot: int) -> bool:
         """Whether a local has no value, or None, where the frame comes to the loop."""
