@@ -75,7 +75,7 @@ class Visits:
     nothing, `waits` how often it waited for a loop around it, or for its first turn, `failures` tries to read it.
     `unread`: the types of the frame's values with which it is not read, though it is with others. `refused` says why it
     has none. `unpaid`: how many seconds the next reading is to be allowed to take, as one was given up that took too
-    long; `tried`: what that came to, behind what it depends on.
+    long; `tried`: what that came to.
     """
 
     iterator: Any = None
@@ -102,7 +102,7 @@ class Visits:
     unread: set[tuple[Any, ...]] = field(default_factory=set)
     refused: str | None = None
     unpaid: float = 0.0
-    tried: tuple[Any, Any] | None = None
+    tried: Any = None
     is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be
     prepared: tuple[Any, Any] | None = None  # what was read then, behind what it depends on

@@ -335,16 +335,13 @@ class Loops:
         paid = _paid(cache, position, state, record) if waits else math.inf
         if paid < visits.unpaid:
             raise UnpaidError
-        depends = _depends_on(position, state, record)
-        before, tries = visits.tried or (None, None)
-        tries = tries if before == depends else None
         try:
-            return prepared(cache.code, position, function, state, record, paid, tries)
+            return prepared(cache.code, position, function, state, record, paid, visits.tried)
         except NotNativeError as why:
             record.read_in_vain += time.thread_time() - begun
             if isinstance(why, UnpaidError):
-                visits.unpaid = paid * (AGAIN if why.tries == tries else FURTHER)
-                visits.tried = depends, why.tries
+                visits.unpaid = paid * (AGAIN if why.tries == visits.tried else FURTHER)
+                visits.tried = why.tries
             raise
 
     def _made(

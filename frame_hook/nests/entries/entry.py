@@ -115,7 +115,7 @@ def prepared(
 ) -> Prepared:
     """What is read of the loop whose header stands at a position, in so many seconds of this thread at most.
 
-    `tries`: what a reading came to that took longer.
+    `tries`: what an earlier reading came to, which took longer.
 
     Raises:
         NotNativeError: this loop is not compiled.
@@ -208,7 +208,9 @@ def repeated(
         UnpaidError: it has not been read when this thread has taken so much processor time.
 
     """
-    tries = replace(tries or Tries(frozenset()), dynamic=frozenset(dynamic))
+    anew = Tries(frozenset(), dynamic=frozenset(dynamic))
+    is_earlier = tries is not None  # of a reading for other values, perhaps
+    tries = anew if tries is None else replace(tries, dynamic=anew.dynamic)
     while True:
         if time.thread_time() > until:
             raise UnpaidError(tries)
@@ -216,19 +218,36 @@ def repeated(
             return read(tries)
         except UnpaidError:
             raise UnpaidError(tries) from None
-        except ReadAnewError as more:
-            tries = more.added(tries)
-        except NotNativeError as why:
-            if tries.widened:
-                tries = replace(tries, widened=None)
-            elif why.has_sums and not tries.doubts_nothing:
-                tries = replace(tries, widened=frozenset(), rolled=frozenset(), doubts_nothing=True)
-            else:
+        except (ReadAnewError, NotNativeError, EitherError) as why:
+            known = _known_behind(why, tries, anew if is_earlier else None)
+            if known is None:
                 raise
-        except EitherError:
-            if not tries.widened:
-                raise NotNativeError("a number may be Python's or NumPy's") from None
-            tries = replace(tries, widened=None)
+            tries, is_earlier = known, is_earlier and known is not anew
+
+
+def _known_behind(why: Exception, tries: Tries, anew: Tries | None) -> Tries | None:
+    """With what a loop is read anew; `anew`: instead of refusing it, where what is known may be of other values.
+
+    Raises:
+        NotNativeError: it is not.
+
+    """
+    match why:
+        case ReadAnewError():
+            try:
+                return why.added(tries)
+            except NotNativeError:
+                if anew is None:
+                    raise
+        case NotNativeError() if anew is not None:
+            return anew
+        case _ if tries.widened:
+            return replace(tries, widened=None)
+        case NotNativeError(has_sums=True) if not tries.doubts_nothing:
+            return replace(tries, widened=frozenset(), rolled=frozenset(), doubts_nothing=True)
+        case EitherError() if anew is None:
+            raise NotNativeError("a number may be Python's or NumPy's") from None
+    return anew
 
 
 def _read_once(

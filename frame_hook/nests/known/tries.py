@@ -153,11 +153,12 @@ class KeyedError(ReadAnewError):
 
 
 class RollError(ReadAnewError):
-    """Some inner loops are not to be unrolled: `names`; all where that is None."""
+    """Some inner loops are not to be unrolled: `names`, all where that is None; `site` is the one around the others."""
 
-    def __init__(self, names: frozenset[str] | None) -> None:
+    def __init__(self, names: frozenset[str] | None, site: str = "") -> None:
         super().__init__()
         self.names = names
+        self.site = site
 
     def added(self, tries: Tries) -> Tries:
         """With these among the loops that are not unrolled."""
@@ -211,15 +212,15 @@ class GrowError(ReadAnewError):
 
 
 class LearnedError(ReadAnewError):
-    """Several lists, dicts and sets get items: what is known of all that the loop makes."""
+    """Several lists, dicts and sets get items, and loops are not to be unrolled: all that is known of these."""
 
-    def __init__(self, grown: Grown) -> None:
+    def __init__(self, known: Tries) -> None:
         super().__init__()
-        self.grown = grown
+        self.known = known
 
     def added(self, tries: Tries) -> Tries:
         """With that."""
-        return replace(tries, grown=self.grown)
+        return replace(tries, grown=self.known.grown, rolled=self.known.rolled)
 
 
 def _columns(rows: Sequence[RowOf]) -> tuple[NumberKind, ...]:

@@ -1,8 +1,9 @@
-"""What lists, dicts and sets that a loop makes get, found out in one reading for all of them.
+"""What lists, dicts and sets that a loop makes get, and which loops in it are not unrolled, found out in one reading.
 
-What one gets is known once something is appended to it. A reading that began anew for each of them would take as many
-times as long as there are: so this one goes on where that list is made, as one that grows, and begins anew when it
-has seen everything. What it has read by then is of no use, as blocks for the list as it was are among it.
+What a list gets is known once something is appended to it, and that a loop is not to be unrolled when another one is
+found in it. A reading that began anew for each of them would take as many times as long as there are: so this one goes
+on where the list is made, or that loop begins, with what is known now, and begins anew when it has seen everything.
+What it has read by then is of no use, as blocks with the list as it was, and turns of the loop, are among it.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from contextlib import contextmanager
 
 from ufuse.frame_hook.nests.known.frames import Version
 from ufuse.frame_hook.nests.known.kinds import EitherError, NotNativeError
-from ufuse.frame_hook.nests.known.tries import GrowError, LearnedError, ReadAnewError
-from ufuse.frame_hook.nests.known.values import ListedKind
+from ufuse.frame_hook.nests.known.tries import GrowError, LearnedError, ReadAnewError, RollError
+from ufuse.frame_hook.nests.known.values import ListedKind, Turning
 from ufuse.frame_hook.nests.loops.versions import Versions
 from ufuse.frame_hook.trace.reasons import GraphBreak
 
 
 @contextmanager
 def all_at_once(reader: Versions) -> Iterator[None]:
-    """Read a loop anew when all is known of the lists that it makes.
+    """Read a loop anew when all is known of the lists that it makes, and of the loops in it.
 
     Whatever else ends a reading in which something was learned may be due to blocks that the next one does not have.
 
@@ -35,20 +36,20 @@ def all_at_once(reader: Versions) -> Iterator[None]:
         if reader.tries == before:
             raise
     if reader.tries != before:
-        raise LearnedError(reader.tries.grown)
+        raise LearnedError(reader.tries)
 
 
-def go_on(reader: Versions, more: GrowError) -> None:
-    """Go on where a list, dict or set is made, which gets what was not known.
+def go_on(reader: Versions, more: GrowError | RollError) -> None:
+    """Go on where a list, dict or set is made, which gets what was not known, or where a loop begins.
 
     Raises:
-        GrowError: reading cannot go on there.
+        GrowError, RollError: reading cannot go on there.
 
     """
     makers = reader.makers.get(more.site, ())
     if not makers or reader.tries.recursive:
         raise more
-    if not frozenset(more.kinds) <= dict(reader.tries.grown).get(more.site, frozenset()):
+    if not _is_known(reader, more):
         try:
             reader.tries = more.added(reader.tries)
         except NotNativeError:
@@ -64,7 +65,20 @@ def go_on(reader: Versions, more: GrowError) -> None:
         reader.go_to_doubt()
 
 
-def _has(version: Version, site: str) -> bool:
-    """Whether control came to a position with a list that was made in a place, as it was known before."""
+def _is_known(reader: Versions, more: GrowError | RollError) -> bool:
+    """Whether this is of a block with a list as it was known before, or in a turn of what is no longer unrolled."""
+    if isinstance(more, RollError):
+        return reader.tries.rolled is None or more.site in reader.tries.rolled
+    return frozenset(more.kinds) <= dict(reader.tries.grown).get(more.site, frozenset())
+
+
+def _has(version: Version | None, site: str) -> bool:
+    """Whether control came to a position with a list that was made in a place, or in a loop, as known before."""
+    if version is None:
+        return False
     kinds = (*(kind for _, kind in version.locals), *version.stack)
-    return any(isinstance(kind, ListedKind) and kind.site == site for kind in kinds)
+    return _has(version.caller, site) or any(
+        (isinstance(kind, ListedKind) and kind.site == site)
+        or (isinstance(kind, Turning) and kind.name == site)
+        for kind in kinds
+    )

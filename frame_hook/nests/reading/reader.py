@@ -84,7 +84,8 @@ class Reader(Holders, ABC):
         self.has_unknown = False  # it makes a list of which it is not known whether it gets items
         self._bodies = 0  # of inner loops
         self.reading: Version | None = None  # what control came to the block with
-        self.makers: dict[str, list[Version]] = {}  # by sites: where lists, dicts and sets are made
+        # Where lists, dicts and sets are made, by their sites, and unrolled loops begin, by their names.
+        self.makers: dict[str, list[Version]] = {}
 
     @property
     def code(self) -> types.CodeType:
@@ -128,10 +129,14 @@ class Reader(Holders, ABC):
     def making(self) -> str:
         """The name of the place where a list, dict or set is made: the instruction that is being read."""
         site = f"{self.frame.function.prefix}{self.at.position}"
+        self.note_maker(site)
+        return site
+
+    def note_maker(self, site: str) -> None:
+        """Note what control came to the block with in which something is made, or an unrolled loop begins."""
         makers = self.makers.setdefault(site, [])
         if self.reading is not None and self.reading not in makers:
             makers.append(self.reading)
-        return site
 
     def numbers_given(self) -> list[Number]:
         """The arguments of a whole call that are numbers: what it gives may be one of these objects."""

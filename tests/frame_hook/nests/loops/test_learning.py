@@ -23,7 +23,8 @@ from ufuse.frame_hook.nests.entries import choice, entry
 from ufuse.frame_hook.nests.entries.choice import ASK_LATEST, Loops
 from ufuse.frame_hook.nests.entries.entry import prepared
 from ufuse.frame_hook.nests.entries.screening import written_slots
-from ufuse.frame_hook.nests.known.kinds import NotNativeError, UnpaidError
+from ufuse.frame_hook.nests.known.kinds import BOOL, NotNativeError, UnpaidError
+from ufuse.frame_hook.nests.known.tries import Tries
 from ufuse.frame_hook.nests.loops.loop_reader import LoopReader
 
 pytest.importorskip("llvmlite")
@@ -126,7 +127,47 @@ def asked_before(x):
     return total
 
 
-FUNCTIONS = (several, through_calls, kinds_by_branch, with_dicts, asked_before)
+def weighted(value, table, rows):
+    total = 0.0
+    for k in range(3):
+        part = 0.0
+        for m in range(rows):
+            part += table[k, m % 3] * value
+        for m in range(7):
+            part -= value * m
+        total += part / (k + 1)
+    return total
+
+
+TABLE = np.linspace(0.5, 2.0, 9).reshape(3, 3)
+
+
+def loops_in_short_loops(x):
+    total, rows = 0.0, len(x) - 50
+    for value in x:
+        total += weighted(value, TABLE, rows)
+        total -= weighted(value + 1.0, TABLE, rows)
+        total *= 1.0 + weighted(0.5, TABLE, rows) * 1e-3
+    return total
+
+
+def lists_in_short_loops(x):
+    total = 0.0
+    for value in x:
+        for k in range(2):
+            rows, out = [], []
+            for m in range(len(x) % 7):
+                rows.append((m, value))
+                out.append(k * value)
+            for one, other in rows:
+                total += one * other
+            total -= sum(out)
+    return total
+
+
+FUNCTIONS = (
+    several, through_calls, kinds_by_branch, with_dicts, asked_before, loops_in_short_loops, lists_in_short_loops,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("function", [one for one in FUNCTIONS if one is not kinds_by_branch])
@@ -157,7 +198,7 @@ def test_all_lists_are_learned_in_one_reading(
 def state_of(function: Callable[..., Any], x: Any) -> tuple[tuple[Any, ...], int]:
     """A frame of a function at the header of its outermost loop, where that begins."""
     code = function.__code__
-    begins: dict[str, Any] = {"x": x, "total": 0.0, "found": 0}
+    begins: dict[str, Any] = {"x": x, "total": 0.0, "found": 0, "rows": 10}
     names = instructions.slot_names(code)
     return (*(begins.get(name, _hook.NULL) for name in names), iter(x)), min(written_slots(code))
 
@@ -186,6 +227,24 @@ def test_what_a_reading_has_come_to_is_kept(
     monkeypatch.undo()
     assert caught.value.tries is not None
     prepared(several.__code__, position, several, state, record, math.inf, caught.value.tries)
+
+
+def test_what_an_earlier_reading_came_to_may_be_wrong(readings: list[int]) -> None:
+    """It may have been for other types: where the loop is refused with that, it is read as if nothing were known."""
+    state, position = state_of(several, X)
+    record = CodeRecord()
+    ready = prepared(several.__code__, position, several, state, record)
+    wrong = Tries(
+        frozenset(), grown=frozenset({(site, frozenset({BOOL})) for site in sites_of(several)})
+    )
+    again = prepared(several.__code__, position, several, state, record, math.inf, wrong)
+    assert str(again.read.nest) == str(ready.read.nest)
+
+
+def sites_of(function: Callable[..., Any]) -> list[str]:
+    """Where it makes lists."""
+    rows = instructions.instructions(function.__code__)
+    return [str(one.position) for one in rows if one.opname == "BUILD_LIST"]
 
 
 def loops_and_cache(code: Any) -> tuple[Loops, Any]:
