@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ufuse.frame_hook.nests.known.containers import EntryOf, ListsOf, RowOf
+from ufuse.frame_hook.nests.known.frames import Version
 from ufuse.frame_hook.nests.known.kinds import (
     EITHER_KINDS,
     FLOAT,
@@ -71,11 +72,12 @@ class ReadAnewError(Exception):
 
 
 class WidenError(ReadAnewError):
-    """Some locals come to the header of a loop as Python's and as NumPy's: they are read as either."""
+    """Some locals come to a loop's header, in this version, as Python's and as NumPy's: they are read as either."""
 
-    def __init__(self, names: frozenset[str]) -> None:
+    def __init__(self, names: frozenset[str], version: Version) -> None:
         super().__init__()
         self.names = names
+        self.version = version
 
     def added(self, tries: Tries) -> Tries:
         """With these locals; where they are known already, none may be either."""
@@ -212,7 +214,7 @@ class GrowError(ReadAnewError):
 
 
 class LearnedError(ReadAnewError):
-    """Several lists, dicts and sets get items, and loops are not to be unrolled: all that is known of these."""
+    """What lists, dicts and sets get, which loops are not unrolled, and which numbers are either: all that is known."""
 
     def __init__(self, known: Tries) -> None:
         super().__init__()
@@ -220,7 +222,8 @@ class LearnedError(ReadAnewError):
 
     def added(self, tries: Tries) -> Tries:
         """With that."""
-        return replace(tries, grown=self.known.grown, rolled=self.known.rolled)
+        known = self.known
+        return replace(tries, grown=known.grown, rolled=known.rolled, widened=known.widened)
 
 
 def _columns(rows: Sequence[RowOf]) -> tuple[NumberKind, ...]:

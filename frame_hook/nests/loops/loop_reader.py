@@ -44,7 +44,13 @@ from ufuse.frame_hook.nests.known.kinds import (
 from ufuse.frame_hook.nests.known.numbers import Known, constant_kind
 from ufuse.frame_hook.nests.known.positions import read_behind, written
 from ufuse.frame_hook.nests.known.sides import left_in_loop, read_in_loop
-from ufuse.frame_hook.nests.known.tries import NO_TRIES, GrowError, RollError, Tries
+from ufuse.frame_hook.nests.known.tries import (
+    NO_TRIES,
+    GrowError,
+    RollError,
+    Tries,
+    WidenError,
+)
 from ufuse.frame_hook.nests.known.values import (
     Generated,
     Item,
@@ -210,7 +216,7 @@ class LoopReader(Versions):
             self.reading = version = self.waiting.pop()
             try:
                 self._read_version(version, headers)
-            except (GrowError, RollError) as more:
+            except (GrowError, RollError, WidenError) as more:
                 learning.go_on(self, more)
         if self._unknown is not None:
             (why, self.frame, self.at), self._unknown = self._unknown, None

@@ -52,7 +52,7 @@ class Reader(Holders, ABC):
         self.own = Function(code, "")
         self.position = position
         self.region = loop_positions(code, position)
-        self.tries = tries
+        self.tries = self.begun = tries  # which it learns, and which it has begun with
         self.frame = Frame(self.own, {}, [])
         self.at: Instruction = self.own.table[position]  # being read
         self.next = position  # where to read on
