@@ -47,6 +47,14 @@ class NeedsDevice(Protocol):
         """What is missing, or None."""
 
 
+@runtime_checkable
+class Placing(Protocol):
+    """A backend that runs some graphs on a device and others elsewhere."""
+
+    def place(self, graph: Graph, options: Options = DEFAULT) -> str:
+        """Where a graph runs, and why not on the device."""
+
+
 class UnknownBackend(ValueError):  # noqa: N818  ufuse turns it into its own public error
     """No backend has this name."""
 

@@ -14,7 +14,7 @@ import cupy
 from ufuse.backends import numpy as on_host
 from ufuse.backends.cupy import numpys
 from ufuse.backends.cupy.launching.folding import never_fits
-from ufuse.backends.cupy.listing import listing
+from ufuse.backends.cupy.listing import listing, summary
 from ufuse.backends.cupy.program import Refused, program_of, why_not_run
 from ufuse.backends.cupy.steps.rules import is_done, may_decline, plan_of
 from ufuse.backends.cupy.texts.text import NUMPYS
@@ -100,6 +100,18 @@ class CupyBackend:
         if declines and any(map(never_fits, filter(None, (one.kernel for one in plan.steps)))):
             return WithoutLibrary(graph)
         return program_of(plan, graph.name, otherwise=WithoutLibrary(graph) if declines else None)
+
+    def place(self, graph: Graph, options: Options = DEFAULT) -> str:
+        """Where a graph runs, and why not on the device."""
+        if graph.device:
+            plan = planned(graph, exact=options.exact)
+            return (
+                "plain Python: not all of it is for a GPU"
+                if plan is None
+                else f"the GPU: {summary(plan)}"
+            )
+        made = numpys.plan_of(graph)
+        return f"the CPU, as {made}" if isinstance(made, str) else f"the GPU: {summary(made.plan)}"
 
     def source(self, graph: Graph, options: Options = DEFAULT) -> str:
         """The plan as text: its steps, and the CUDA C++ of its kernels."""

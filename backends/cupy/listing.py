@@ -21,6 +21,26 @@ def listing(plan: Plan, name: str, dialect: Dialect = CUPYS) -> str:
     return "\n".join(lines) + "\n"
 
 
+def summary(plan: Plan) -> str:
+    """What a device does of a plan, in a few words."""
+    steps = list(_every_step(plan))
+    kernels = sum(step.kernel is not None for step in steps)
+    calls = sum(step.kind == "call" and not step.apart and not step.is_view for step in steps)
+    parts = [
+        f"{number} {noun}" if number == 1 else f"{number} {noun.replace(' ', 's ', 1)}"
+        for number, noun in ((kernels, "kernel "), (calls, "call of CuPy's"))
+        if number
+    ]
+    return " and ".join(part.strip() for part in parts) or "views alone"
+
+
+def _every_step(plan: Plan) -> Iterator[Step]:
+    for step in plan.steps:
+        yield step
+        for side in step.sides:
+            yield from _every_step(side)
+
+
 def _slots(slots: object) -> str:
     return ", ".join(f"s{slot}" for slot in slots) or "nothing"  # type: ignore[attr-defined]
 
@@ -33,7 +53,7 @@ def _step_lines(step: Step, name: str, dialect: Dialect) -> Iterator[str]:
         yield indent(text.removesuffix("\n"), "    ", lambda _: True)
         return
     function = step.function
-    if isinstance(function, partial):  # of what looks at its result, or for its errors
+    while isinstance(function, partial):  # of what looks at its result, or for its errors
         function = function.args[0]
     called = getattr(function, "__name__", step.kind)
     yield f"{made}{called}({_slots(step.reads)})"

@@ -12,11 +12,16 @@ import cupy
 import numpy as np
 
 from ufuse.backends import numpy as on_host
+from ufuse.backends.cupy.operations.gathers import gather_of, with_places
+from ufuse.backends.cupy.operations.masked import stores_by_mask, with_masks
 from ufuse.backends.cupy.operations.statistics import as_reductions, with_inputs
 from ufuse.backends.cupy.program import program_of
-from ufuse.backends.cupy.sending import PRODUCTS, Sent, dtypes_of, is_sent, sent, value_behind
+from ufuse.backends.cupy.sending import drawn, functions
+from ufuse.backends.cupy.sending.elementwise import dtypes_of
+from ufuse.backends.cupy.sending.kinds import is_sent
+from ufuse.backends.cupy.sending.places import is_column
+from ufuse.backends.cupy.sending.sent import Sent, sent, value_behind
 from ufuse.backends.cupy.steps import rules
-from ufuse.backends.cupy.steps.calls import call_of_dtype
 from ufuse.backends.cupy.texts.text import NUMPYS
 from ufuse.backends.planning import planner
 from ufuse.backends.planning.draft import Draft
@@ -64,10 +69,9 @@ def _map(draft: Draft, node: Node) -> int:
 
 
 def _call(draft: Draft, node: Node) -> int:
-    name = PRODUCTS.get(node.attributes["function"])
-    if name is None:
-        return rules.CALLS[Kind.CALL](draft, node)  # type: ignore[return-value]
-    return call_of_dtype(draft, node, getattr(cupy, name), node.inputs, {})
+    if functions.COUNTERPART in node.attributes:
+        return functions.call(draft, node)
+    return rules.CALLS[Kind.CALL](draft, node)  # type: ignore[return-value]
 
 
 def _store(draft: Draft, node: Node) -> None:
@@ -91,6 +95,7 @@ RULES = Rules(
     calls=rules.CALLS | {Kind.MAP: _map, Kind.CALL: _call, Kind.STORE: _store},
     view_calls=rules.VIEW_CALLS,
     lone_rows=False,
+    picking_of=gather_of,
 )
 
 
@@ -107,7 +112,10 @@ def plan_of(graph: Graph) -> SentPlan | str:
     found = sent(passes.run(graph, replayed=True))
     if isinstance(found, str):
         return found
-    there = as_reductions(found.there, ())
+    there = with_masks(as_reductions(found.there, ()))
+    if any(map(stores_by_mask, there)):
+        return "what is stored by a mask is not computed of the elements that it picks"
+    there = with_places(there)
     # Nobody sees the copies of arguments there.
     return SentPlan(planner.plan_of(there, RULES, range(len(there.inputs))), found)
 
@@ -119,30 +127,50 @@ class SendingProgram:
         found = made.sent
         graph = found.graph
         self._program = program_of(made.plan, graph.name, NUMPYS)
-        self._is_array = [
-            isinstance(one.type, ArrayType) and not one.type.scalar for one in graph.inputs
-        ]
+        self._is_array = [is_sent(one) for one in found.there.inputs]
+        draws = drawn.drawing(graph)
+        self._draws = None if draws is None else on_host.BACKEND.compile(draws)
+        self._draws_several = draws is not None and len(draws.outputs) > 1
+        self._generators = drawn.generators(graph)
         self._types = [node.type for node in found.fetched]
+        self._columns = [_columns(node) for node in found.fetched]
         self._written = found.written
+        self._checks = found.checks
         self._ending = _ending(found)
 
     def __call__(self, *inputs: Any) -> Any:
         """The outputs; NotImplemented, with nothing done, where plain Python is to run."""
+        if self._draws is None:
+            return self._computed(inputs, ())
+        generators = [inputs[place] for place in self._generators]
+        states = list(map(drawn.state_of, generators))
+        found: Any = self._draws(*inputs)
+        if found is NotImplemented:
+            return found
+        made = self._computed(inputs, found if self._draws_several else (found,))
+        if made is NotImplemented:
+            for generator, state in zip(generators, states, strict=True):
+                drawn.put_back(generator, state)
+        return made
+
+    def _computed(self, inputs: tuple[Any, ...], random: tuple[Any, ...]) -> Any:
         try:
             given = [
                 cupy.array(one, order="C") if is_array else one
-                for one, is_array in zip(inputs, self._is_array, strict=True)
+                for one, is_array in zip((*inputs, *random), self._is_array, strict=True)
             ]
         except cupy.cuda.memory.OutOfMemoryError:
             return NotImplemented
         results = self._program(*given)
         if results is NotImplemented:
             return results
-        count = len(self._types)
-        if count + len(self._written) == 1:
+        count, behind = len(self._types), len(self._types) + len(self._written)
+        if behind + self._checks == 1:
             results = (results,)
-        fetched = list(map(_fetched, results[:count], self._types))
-        contents = [one.get() for one in results[count:]]
+        if any(map(bool, results[behind:])):
+            return NotImplemented
+        fetched = list(map(_fetched, results[:count], self._types, self._columns))
+        contents = [one.get() for one in results[count:behind]]
         for place, content in zip(self._written, contents, strict=True):
             inputs[place][...] = content
         return self._ending(*inputs, *fetched)
@@ -151,10 +179,7 @@ class SendingProgram:
 def _ending(found: Sent) -> Callable[..., Any]:
     """What makes results of the arguments and what was fetched: themselves and views of them, by NumPy's plan."""
     buffers = Buffers()
-    graph, last = found.graph, {}
-    for node in graph:
-        if node.op.kind is Kind.STORE:
-            last[buffers.buffer(node)] = node
+    graph = found.graph
     inputs = {node: Node(ops.INPUT, (), node.type, node.attributes) for node in graph.inputs}
     made = {
         node: Node(ops.INPUT, (), node.type, {"name": f"fetched{place}"})
@@ -168,7 +193,7 @@ def _ending(found: Sent) -> Callable[..., Any]:
                 source = present(node.inputs[0])
                 there[node] = Node(node.op, (source,), node.type, node.attributes, node.location)
             else:
-                value = value_behind(node, last, buffers)
+                value = value_behind(node, found.last, buffers)
                 buffer = buffers.buffer(value) if is_array(value) else value
                 there[node] = made.get(value) or inputs[buffer]
         return there[node]
@@ -179,8 +204,20 @@ def _ending(found: Sent) -> Callable[..., Any]:
     return on_host.BACKEND.compile(Graph(given, nodes, outputs, graph.name))
 
 
-def _fetched(result: Any, type_: Any) -> Any:
+def _columns(node: Node) -> int:
+    """Of how many columns an array is one in NumPy's memory; 0: it has its own."""
+    return len(node.inputs[0].type.items) if is_column(node) else 0  # type: ignore[union-attr]
+
+
+def _fetched(result: Any, type_: Any, columns: int) -> Any:
     """A result as NumPy has it: an array in its memory order, or a scalar."""
+    if columns:
+        memory = np.empty(
+            (max(result.size, 1), columns), type_.dtype
+        )  # with its steps, of nothing too
+        column = memory[: result.size, 0]
+        column[:] = result.get()
+        return column
     if not isinstance(result, cupy.ndarray):
         return result
     if result.dtype.char != type_.dtype.char:  # CuPy's places are `long long`

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ufuse.frame_hook import _hook
 from ufuse.frame_hook.arrays import arrays
 from ufuse.frame_hook.arrays.scalars import scalar
 from ufuse.frame_hook.code.instructions import VERSION
@@ -46,7 +44,6 @@ from ufuse.frame_hook.trace.symbols import (
     Slice,
     Symbol,
     Tuple,
-    Unread,
 )
 from ufuse.graph import ops, size
 from ufuse.graph.node import Node
@@ -298,25 +295,12 @@ def _is_compensated(terms: list[Symbol]) -> bool:
 # math ------------------------------------------------------------------------------------------------------------
 
 
-def _has_device_arrays(interpreter: Interpreter) -> bool:
-    """Whether the graph has an array on a device, or the traced frame holds one."""
-    return interpreter.trace.graph.has_devices or any(
-        isinstance(one, Unread) and _hook.device_array(one.value) is not None
-        for one in interpreter.trace.state
-    )
-
-
 def _of_known_values(function: Callable[..., Any]) -> Rule:
     name = f"{function.__module__}.{function.__name__}"
 
     def rule(interpreter: Interpreter, *arguments: Symbol, **keywords: Symbol) -> Symbol:
         given = [interpreter.trace.look(one) for one in arguments]
-        numbers = [one.node.type for one in given if isinstance(one, Number)]
-        # A graph of CuPy's arrays calls nothing of `math`, and reads no elements of NumPy's: it begins behind the call.
-        reads = "cupy" in sys.modules and (
-            any(isinstance(one, ArrayType) for one in numbers) or _has_device_arrays(interpreter)
-        )
-        if name in ELEMENTARY and not keywords and numbers and not reads:
+        if name in ELEMENTARY and not keywords and any(isinstance(one, Number) for one in given):
             return arrays.call_whole(interpreter.trace, name, given, may_raise=True)
         values = [_value(interpreter, one, function) for one in arguments]
         named = {name: _value(interpreter, one, function) for name, one in keywords.items()}

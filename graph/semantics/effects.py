@@ -112,7 +112,10 @@ def _map_on_device(node: Node) -> str | None:
     ]
     if not numbers:  # inference has looked at constants
         return None
-    dtypes = cupy().routine_of(node.op, [operand_of(one) for one in node.inputs]).dtypes
+    try:
+        dtypes = cupy().routine_of(node.op, [operand_of(one) for one in node.inputs]).dtypes
+    except CannotInfer as refusal:  # of NumPy's operations there
+        return str(refusal)
     reasons = (why_not_converted(one, dtypes[place]) for place, one in numbers)
     return next(filter(None, reasons), None)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import sys
 
 import pytest
 
@@ -68,12 +67,6 @@ def check_in_first_mode(program: Program, calls: int) -> None:
             reset=subject.reset,
         )
     assert not said
-
-
-@pytest.fixture(autouse=True)
-def _no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide that a test before has imported CuPy: then `math` of NumPy's elements ends a graph."""
-    monkeypatch.delitem(sys.modules, "cupy", raising=False)
 
 
 @pytest.mark.parametrize(("program", "backend"), CASES)

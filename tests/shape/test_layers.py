@@ -31,12 +31,12 @@ ROOMS = {
         "entries",
     ),
     "backends/numpy": ("loops", "llvm", "nest_passes", "nest_code", ""),
-    "backends/cupy": ("operations", "texts", "steps", "launching", ""),
+    "backends/cupy": ("operations", "texts", "steps", "launching", "sending", ""),
     "ufuse": ("errors", "diagnostics", ""),
 }  # fmt: skip
 # The folders of each C extension, in the same way.
 C_ROOMS: dict[str, tuple[str, ...]] = {
-    "frame_hook/csrc": ("python", "guards", "run"),
+    "frame_hook/csrc": ("values", "python", "guards", "run"),
     "backends/numpy/csrc": ("runtime", "loops", "scalars", "kernel", "nest", "program"),
     "backends/numpy/csrc/nest": ("form", "called", "given", "saved", "containers", "run", "type"),
     "backends/cupy/csrc": ("device", "kernel", "program"),

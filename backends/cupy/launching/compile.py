@@ -12,6 +12,8 @@ import cupy
 from ufuse.backends.cupy.operations.refusal import DoesNotFit
 from ufuse.backends.cupy.texts.text import Dialect
 
+OF_CUPYS_HEADERS = re.compile(r"\bcomplex<|#include <cupy/")
+
 
 def compiled(text: str, dialect: Dialect) -> Any:
     """The module of a text, compiled as CuPy compiles its own, or with the dialect's options alone.
@@ -30,8 +32,25 @@ def _module_of(text: str, dialect: Dialect) -> Any:
     if dialect.options is None:
         return cupy._core.core.compile_with_cache(text, ())
     module = cupy.cuda.function.Module()
-    module.load(cubin_of(text, dialect.options))
+    module.load(cubin_of(*with_headers(text, dialect.options)))
     return module
+
+
+def with_headers(text: str, options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """A text with what CuPy has in front of its own, if it needs that, and options that find it.
+
+    Raises:
+        DoesNotFit: this version of CuPy does not say what that is.
+
+    """
+    if not OF_CUPYS_HEADERS.search(text):
+        return text, options
+    core = cupy._core.core
+    names = getattr(core, "_cupy_header_list", None)
+    if names is None or not hasattr(core, "assemble_cupy_compiler_options"):
+        raise DoesNotFit("it has names of CuPy's headers, which this version of CuPy has elsewhere")
+    includes = "".join(f"#include <{name}>\n" for name in names)
+    return includes + text, tuple(core.assemble_cupy_compiler_options(options))
 
 
 def cubin_of(text: str, options: tuple[str, ...]) -> bytes:

@@ -25,12 +25,13 @@ from ufuse.graph.typing.shapes import Shape
 
 def with_masks(graph: Graph) -> Graph:
     """The graph with such stores as operations on whole arrays."""
-    if not any(_stores_by_mask(node) for node in graph):
+    if not any(stores_by_mask(node) for node in graph):
         return graph
     return rewritten(graph, _Rewriting().visit)
 
 
-def _stores_by_mask(node: Node) -> bool:
+def stores_by_mask(node: Node) -> bool:
+    """Whether a node stores an array by a mask."""
     return _key(node, SETITEM) is not None and "length" in node.attributes
 
 
@@ -64,7 +65,7 @@ class _Rewriting:
         place = self.places[node] = len(self.places)
         if node.op is ops.ITEM and node.inputs[0].op is ops.STORE:
             return node.inputs[0]
-        mask = _key(node, SETITEM) if _stores_by_mask(node) else None
+        mask = _key(node, SETITEM) if stores_by_mask(node) else None
         found = None if mask is None else self._stored(node, mask, builder)
         for one in builder.buffers.written(node):
             self.writes.append((place, builder.buffers.sharing(one)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,6 +13,7 @@ import numpy as np
 from ufuse.backends.cupy.operations.refusal import DoesNotFit
 from ufuse.backends.cupy.steps import streams
 from ufuse.backends.planning.draft import Draft
+from ufuse.graph import ops
 from ufuse.graph.node import Node
 from ufuse.graph.types import ArrayType, TupleType
 from ufuse.graph.typing import bounds
@@ -54,6 +56,8 @@ WAITING: dict[str, Callable[[], Callable[..., Any]]] = {
 
 def call(draft: Draft, node: Node) -> int:
     """A method of CuPy's arrays, or one of its functions."""
+    if node.op is ops.ELEMENT:
+        return _element(draft, node)
     name = node.attributes["function"]
     if is_about_streams(node) or name in WAITS:
         return _about_streams(draft, node)
@@ -64,8 +68,8 @@ def call(draft: Draft, node: Node) -> int:
     if name == LENGTH:
         return draft.call(len, draft.slot(node.inputs[0]), node=node)
     if name.startswith(BOUNDS) or name in ELEMENTARY:  # of numbers
-        is_bound = name.startswith(BOUNDS)
-        function = getattr(bounds, name.removeprefix(BOUNDS)) if is_bound else function_named(name)
+        module = bounds if name.startswith(BOUNDS) else math
+        function = getattr(module, name.rpartition(".")[2])
         made = _tried_call(draft, node, function)
         draft.plan.steps[-1].apart = True
         return made
@@ -83,6 +87,15 @@ def call(draft: Draft, node: Node) -> int:
     keywords = {key: value for key, (_, value) in node.attributes["keywords"]}
     inputs = [node.inputs[number] for number in node.attributes["arguments"]]
     return call_of_dtype(draft, node, method, inputs, keywords)
+
+
+def _element(draft: Draft, node: Node) -> int:
+    """An element of an array of the host's."""
+    source = node.inputs[0]
+    assert isinstance(source.type, ArrayType)
+    reads = draft.slot(source), draft.key(tuple(node.attributes["index"]), source.type.shape)
+    (slot,) = draft.step("getitem", reads, location=node.location, position=draft.position[node])
+    return slot
 
 
 def function_named(name: str) -> Callable[..., Any]:

@@ -191,6 +191,8 @@ def is_done(node: Node) -> bool:
         return True
     if node.op.kind is Kind.SCALAR or is_of_numbers(node):
         return True
+    if node.op is ops.ELEMENT and node.inputs[0].op is ops.INPUT:  # of an array of the host's
+        return not _is_on_device(node.inputs[0].type)
     if node.op is ops.ITEM and node.inputs[0].op is ops.CALL:
         return is_done(node.inputs[0])
     if node.op is ops.CALL and node.attributes["function"] in (LENGTH, READ, GET, LABEL):

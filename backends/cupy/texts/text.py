@@ -12,6 +12,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from ufuse.backends.cupy.texts import numpy_routines
 from ufuse.backends.cupy.texts.contraction import (
     AFTER_OF,
     APART_OF,
@@ -60,7 +61,7 @@ def _routine_of_cupy(node: Node, loop: Loop) -> Routine:
 
 
 def _routine_of_numpy(node: Node, loop: Loop) -> Routine:
-    return library().routine_of_dtypes(node.op, loop.dtypes)
+    return numpy_routines.routine(node.op, loop.dtypes)
 
 
 CUPYS = Dialect(_routine_of_cupy, None)

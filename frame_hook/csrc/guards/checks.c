@@ -1,12 +1,12 @@
 #include "guards/guard_rows.h"
 #include "guards/skipped_checks.h"
-#include "python/arrays.h"
-#include "python/builtin_types.h"
-#include "python/device_arrays.h"
+#include "values/arrays.h"
+#include "values/builtin_types.h"
+#include "values/device_arrays.h"
 #include "python/exceptions.h"
-#include "python/finalizers.h"
-#include "python/iterators.h"
-#include "python/remembered.h"
+#include "values/finalizers.h"
+#include "values/iterators.h"
+#include "values/remembered.h"
 
 /* ---- loading ---- */
 

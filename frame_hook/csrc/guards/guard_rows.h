@@ -5,8 +5,8 @@
 #include "guards/integers.h"
 #include "guards/kinds.h"
 #include "guards/references.h"
-#include "python/dict_watchers.h"
-#include "python/storage.h"
+#include "values/dict_watchers.h"
+#include "values/storage.h"
 
 /* One compiled row: its operands by type, each type in the order of the row. */
 typedef struct {

@@ -2,8 +2,8 @@
 
 #include "guards/guard_rows.h"
 #include "guards/skipped_checks.h"
-#include "python/arrays.h"
-#include "python/builtin_types.h"
+#include "values/arrays.h"
+#include "values/builtin_types.h"
 
 typedef struct {
     const char *name;

@@ -1,6 +1,6 @@
 #include "guards/integers.h"
 
-#include "python/arrays.h"
+#include "values/arrays.h"
 
 enum { DEEPEST = 32 };
 

@@ -8,7 +8,7 @@
  *   r  a register             n  an int of 64 bits        b  a bool         f  an exact float
  *   D  a dict                 K  an exact str             S  an exact str   I  an exact int
  *   T  a type                 d  a dtype                  t  a tuple        C  a code object
- *   o  any object             v  a literal (python/builtin_types.h)
+ *   o  any object             v  a literal (values/builtin_types.h)
  *   k  any key; one that is no literal is found by identity
  *   p  a permutation of axes, slowest first              s  a sequence of registers
  *   R  a relation             F  a frozenset of literals

@@ -1,6 +1,6 @@
 #include "guards/references.h"
 
-#include "python/storage.h"
+#include "values/storage.h"
 
 /*
  * Refer to an object, weakly where it allows that. Returns 0, or -1 with MemoryError set and no

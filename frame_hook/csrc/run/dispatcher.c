@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <structmember.h>
 
-#include "python/attributes.h"
+#include "values/attributes.h"
 #include "python/code_extra.h"
 #include "python/frames.h"
 #include "python/recursion.h"

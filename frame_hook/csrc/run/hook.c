@@ -1,9 +1,9 @@
 #include "run/hook.h"
 
-#include "python/arrays.h"
-#include "python/builtins.h"
+#include "values/arrays.h"
+#include "values/builtins.h"
 #include "python/code_extra.h"
-#include "python/device_arrays.h"
+#include "values/device_arrays.h"
 #include "python/frames.h"
 #include "python/recursion.h"
 #include "run/measure.h"

@@ -2,7 +2,7 @@
 
 #include "python/exceptions.h"
 #include "python/frames.h"
-#include "python/ranges.h"
+#include "values/ranges.h"
 #include "python/recursion.h"
 #include "run/region.h"
 #include "run/resume_function.h"

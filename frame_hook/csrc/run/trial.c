@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "guards/integers.h"
-#include "python/arrays.h"
-#include "python/device_arrays.h"
+#include "values/arrays.h"
+#include "values/device_arrays.h"
 
 enum {
     LEAST_SAMPLES = 3, /* of each way, before a clear difference decides */

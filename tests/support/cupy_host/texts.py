@@ -114,13 +114,19 @@ class Text:
 
     @property
     def undeclared(self) -> list[str]:
-        """The types that the text uses and no header of it declares: all texts here share one that declares them."""
+        """The names that the text uses and no header of it declares: all texts here share one that declares them."""
         body = INCLUDE.sub("", self.stripped)
         return [
             name
-            for name in ("float16", "bfloat16")
-            if re.search(rf"\b{name}\b", body) and f"cupy/{name}.cuh" not in self.source
+            for name, header in DECLARING.items()
+            if re.search(rf"\b{name}\b", body)
+            and (f"cupy/{header}" not in self.source or not self.finds_headers)
         ]
+
+    @property
+    def finds_headers(self) -> bool:
+        """Whether the options say where CuPy's headers are."""
+        return any(one.startswith("-I") and one.endswith("_core/include") for one in self.options)
 
     @property
     def can_share_a_unit(self) -> bool:
@@ -164,6 +170,14 @@ def rewritten(text: str) -> str:
     return DEVICE_VARIABLE.sub("__device_variable__", text)
 
 
+DECLARING = {  # which header of CuPy's has a name
+    "float16": "float16.cuh",
+    "bfloat16": "bfloat16.cuh",
+    "complex": "complex.cuh",
+    "_floor_divide": "carray.cuh",
+    "M_PI": "math_constants.h",
+    "_cupy_bitcount": "cuda_workaround.h",
+}
 OF_ALL = {"NAN"}  # macros that some texts define and all may use
 COMMON_INCLUDES = {
     f"#include<cupy/{name}>"

@@ -12,22 +12,27 @@ import ufuse
 
 def why_different(result: Any, wanted: Any, close: float) -> str | None:
     """Why a result is not NumPy's, to the bit or (`close`) nearly."""
-    if isinstance(wanted, tuple):
+    if isinstance(wanted, (tuple, list)):
         return next(
             filter(
                 None, (why_different(*pair, close) for pair in zip(result, wanted, strict=True))
             ),
             None,
         )
+    if type(wanted) in (bool, int, float, complex):
+        is_same = result == wanted or (close and abs(result - wanted) <= close * abs(wanted))
+        return (
+            None if type(result) is type(wanted) and is_same else f"{result} in place of {wanted}"
+        )
     facts = [(type(one), one.dtype, one.shape, one.strides) for one in (result, wanted)]
     if facts[0] != facts[1]:
         return f"{facts[0]} in place of {facts[1]}"
     both = (
         np.isnan(result) & np.isnan(wanted)
-        if wanted.dtype.kind == "f"
+        if wanted.dtype.kind in "fc"
         else np.zeros(wanted.shape, bool)
     )
-    if close and wanted.dtype.kind == "f":
+    if close and wanted.dtype.kind in "fc":
         return None if np.allclose(result, wanted, close, close, equal_nan=True) else "other values"
     bits = [np.where(both, 0, one).tobytes() for one in (result, wanted)]
     return None if bits[0] == bits[1] else f"{result} in place of {wanted}"
@@ -36,8 +41,8 @@ def why_different(result: Any, wanted: Any, close: float) -> str | None:
 def check(function: Callable[..., Any], *arguments: Any, close: float = 0.0) -> Any:
     """Run a function plainly and on the device, twice, without a break; returns the compiled one."""
     compiled, wrong = compared(function, *arguments, close=close)
-    assert wrong is None
-    assert compiled.stats.hits
+    assert wrong is None, wrong
+    assert compiled.stats.hits, compiled.stats
     assert not compiled.breaks
     return compiled
 

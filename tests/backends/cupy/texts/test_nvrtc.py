@@ -29,6 +29,7 @@ from tests.support.devices.folds import (
     standard,
 )
 from tests.support.devices.kinds import KINDS, written
+from tests.support.devices.numpys_loops import called_with_all
 
 RNG = np.random.default_rng(21)
 FUSED = ("FFMA", "DFMA", "HFMA2")
@@ -109,6 +110,17 @@ def test_reductions_are_compiled_by_nvrtc(host: Host, compiler: nvrtc.Compiler) 
         cases += [(columns, (x, x)), (columns, (x.T, x.T[:1])), (columns, (x.get(), x.get()))]
     texts = texts_of(host, cases)
     assert len(texts) > 20
+    on_every_architecture(compiler, texts, each=1)
+
+
+def test_numpys_loops_are_compiled_by_nvrtc(host: Host, compiler: nvrtc.Compiler) -> None:
+    """Those of NumPy's functions, which are not contracted and keep subnormal numbers."""
+    with_headers(compiler)
+    known = set(host.compiler.texts)
+    assert len(called_with_all(host)) > 650
+    texts = [text for key, text in host.compiler.texts.items() if key not in known]
+    assert len(texts) > 400
+    assert all("--fmad=false" in text.options for text in texts)
     on_every_architecture(compiler, texts, each=1)
 
 

@@ -1,4 +1,4 @@
-#include "python/builtins.h"
+#include "values/builtins.h"
 
 static PyObject *namespace; /* owned: the dict of the module `builtins` */
 static PyObject *kept;      /* owned dict: what the names that matter had at first */

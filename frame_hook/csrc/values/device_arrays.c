@@ -1,4 +1,4 @@
-#include "python/device_arrays.h"
+#include "values/device_arrays.h"
 
 DeviceLayout device_layout;
 

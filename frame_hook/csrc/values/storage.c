@@ -8,9 +8,9 @@
 #include <stdbool.h>
 
 #include "instance_values.h"
-#include "python/arrays.h"
-#include "python/builtin_types.h"
-#include "python/storage.h"
+#include "values/arrays.h"
+#include "values/builtin_types.h"
+#include "values/storage.h"
 
 /* Static functions of typeobject.c, taken from the slots of a class made in Python. */
 static getattrofunc slot_tp_getattr_hook;

@@ -1,6 +1,6 @@
-#include "python/iterators.h"
+#include "values/iterators.h"
 
-#include "python/arrays.h"
+#include "values/arrays.h"
 #include "grid_iterators.h"
 #include "sequence_iterators.h"
 

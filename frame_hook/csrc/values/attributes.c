@@ -1,4 +1,4 @@
-#include "python/attributes.h"
+#include "values/attributes.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 #define UFUSE_IMPORTS_NUMPY
-#include "python/arrays.h"
+#include "values/arrays.h"
 
-#include "python/device_arrays.h"
+#include "values/device_arrays.h"
 
 /* Import NumPy's C interface. Returns 0, or -1 with ImportError set. */
 int

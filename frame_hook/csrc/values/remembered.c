@@ -2,12 +2,12 @@
  * What wrappers made by functools.lru_cache remember, read where _functoolsmodule.c keeps it: in a
  * dict of results, or, where there is a maximum size, of links that hold a result each.
  */
-#include "python/remembered.h"
+#include "values/remembered.h"
 
 #include <stdbool.h>
 
-#include "python/builtin_types.h"
-#include "python/storage.h"
+#include "values/builtin_types.h"
+#include "values/storage.h"
 
 /* As `lru_list_elem`. */
 typedef struct {

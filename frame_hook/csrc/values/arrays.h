@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "python/array_view.h"
-#include "python/numpy_api.h"
+#include "values/array_view.h"
+#include "values/numpy_api.h"
 
 int import_numpy(void);
 

@@ -1,6 +1,6 @@
-#include "python/dict_watchers.h"
+#include "values/dict_watchers.h"
 
-#include "python/storage.h"
+#include "values/storage.h"
 
 /*
  * Laws: 1. Who watches a dict owns it, so it never dies while it is watched. 2. A change is counted

@@ -2,10 +2,10 @@
 #ifndef UFUSE_DEVICE_ARRAYS_H
 #define UFUSE_DEVICE_ARRAYS_H
 
-#include "python/numpy_api.h"
+#include "values/numpy_api.h"
 
 #include "device_layout.h"
-#include "python/array_view.h"
+#include "values/array_view.h"
 
 extern DeviceLayout device_layout;
 

@@ -1,4 +1,4 @@
-#include "python/ranges.h"
+#include "values/ranges.h"
 
 /* As CPython lays it out; `ranges_ready` asks whether it still does. */
 typedef struct {

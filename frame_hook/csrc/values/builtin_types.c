@@ -1,4 +1,4 @@
-#include "python/builtin_types.h"
+#include "values/builtin_types.h"
 
 /* `collections.deque`, never released. */
 static PyTypeObject *deque_type;

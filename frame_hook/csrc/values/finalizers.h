@@ -8,7 +8,7 @@
 #include <Python.h>
 #include <stdbool.h>
 
-#include "python/storage.h"
+#include "values/storage.h"
 
 bool has_no_finalizer(PyObject *object);
 void die_unnoticed(PyTypeObject *type);

@@ -1,6 +1,6 @@
-#include "python/finalizers.h"
+#include "values/finalizers.h"
 
-#include "python/arrays.h"
+#include "values/arrays.h"
 
 enum { MOST_VISITS = 1000, MOST_CONTAINERS = 64, MOST_UNNOTICED = 8 };
 

@@ -1,0 +1,1 @@
+"""NumPy's graphs on a device: what has a counterpart there, operation by operation."""

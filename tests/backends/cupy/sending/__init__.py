@@ -1,0 +1,1 @@
+"""NumPy's code on a GPU: what is sent, and how near its results are."""
