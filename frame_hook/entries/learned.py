@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType
@@ -32,6 +33,8 @@ FEW_RUNS = 3  # of a loop that turns but once or twice in each, before that is b
 MOST_BEGUN = 8  # runs of an inner loop that had fewer
 # Nanoseconds of calls whose loops may become nests, before it is decided without.
 LONGEST_WAIT = 300_000_000
+READ_AT_ONCE = 20e-3  # seconds that the loops of a function may be read for in vain
+READ_SHARE = 0.5  # beyond that, of what a loop, or calls, have taken
 RANGE_ITERATOR = type(iter(range(0)))
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
 
@@ -64,13 +67,15 @@ class Visits:
 
     `longest` is the most turns that were left at the first visit of a run, `turns` how many of the present run were
     timed, `timed` the most of one. `runs` is how often the loop was timed, `seconds` what these took, about, `counted`
-    what the present run has of it, `turn` what a turn took, `inside` what the loops inside take in one, about. `begun`
-    counts the runs that were seen, `passed` the visits at which the session was not to be asked yet; `calls` is how
-    many calls of the function there were before the last of these, `called` how long they took. `mean` is what the loop
-    takes in a call, about, `unseen` what it took in all those in which it was not timed. `vain_ends` counts visits with
-    no turn left since a trace from there came to nothing, `waits` how often it waited for a loop around it, or for its
-    first turn, `failures` tries to read it. `unread`: the types of the frame's values with which it is not read, though
-    it is with others. `refused` says why it has none.
+    what the present run has of it, `turn` what a turn took, `least` what one took in the shortest of the runs before,
+    `inside` what the loops inside take in one, about. `begun` counts the runs that were seen, `passed` the visits at
+    which the session was not to be asked yet; `calls` is how many calls of the function there were before the last of
+    these, `called` how long they took. `mean` is what the loop takes in a call, about, `unseen` what it took in all
+    those in which it was not timed. `vain_ends` counts visits with no turn left since a trace from there came to
+    nothing, `waits` how often it waited for a loop around it, or for its first turn, `failures` tries to read it.
+    `unread`: the types of the frame's values with which it is not read, though it is with others. `refused` says why it
+    has none. `unpaid`: how many seconds the next reading is to be allowed to take, as one was given up that took too
+    long; `tried`: what that came to.
     """
 
     iterator: Any = None
@@ -80,6 +85,7 @@ class Visits:
     timed: int = 0
     when: float = 0.0
     turn: float = 0.0
+    least: float = math.inf
     inside: float = 0.0
     begun: int = 0
     passed: int = 0
@@ -95,6 +101,8 @@ class Visits:
     failures: int = 0
     unread: set[tuple[Any, ...]] = field(default_factory=set)
     refused: str | None = None
+    unpaid: float = 0.0
+    tried: Any = None
     is_unrolled: bool = False  # since it was refused
     is_read: bool = False  # once, to see whether it can be
     prepared: tuple[Any, Any] | None = None  # what was read then, behind what it depends on
@@ -115,8 +123,11 @@ class Visits:
 
     @property
     def turn_ns(self) -> int:
-        """How many nanoseconds a turn takes plain Python, about; 0: it is not known."""
-        return int((self.turn or self.inside) * 1e9)
+        """How many nanoseconds a turn takes plain Python, about; 0: it is not known.
+
+        The least counts: turns that were timed while the machine did something else took a thousand times as long.
+        """
+        return int(min(self.turn or self.inside, self.least) * 1e9)
 
     def is_followed_now(self) -> bool:
         """Whether it is seen just now that a `while` loop turns at most twice: so traces may go on in it."""
@@ -139,8 +150,8 @@ class Visits:
             self._note_calls(calls, called)
             if self.timed >= KNOWN_TURNS and calls <= self.calls + 1:
                 self.unseen += unseen * self.turn
+            self._end_run()
             self.iterator, self.left, self.when, self.counted = run, left, now, 0.0
-            self.turns = 0
             self.calls, self.called = calls, called
             self.begun += 1
             self.longest = max(self.longest, left)
@@ -162,7 +173,8 @@ class Visits:
         now = program_nanoseconds() / 1e9
         if self.iterator != calls:
             self._note_calls(calls, called)
-            self.iterator, self.when, self.counted, self.turns = calls, now, 0.0, 0
+            self._end_run()
+            self.iterator, self.when, self.counted = calls, now, 0.0
             self.calls, self.called = calls, called
             self.begun += 1
             return 0.0
@@ -174,6 +186,12 @@ class Visits:
         self.counted = elapsed
         self.turn = elapsed / self.turns
         return elapsed
+
+    def _end_run(self) -> None:
+        """Another run begins."""
+        if self.turns:
+            self.least = min(self.least, self.turn)
+        self.turns = 0
 
     def _note_calls(self, calls: int, called: float) -> None:
         """A run begins: what the loop took in the calls since the last one began, about, in which it was not timed."""
@@ -229,6 +247,7 @@ class CodeRecord:
     iterators: dict[int, str] = field(
         default_factory=dict
     )  # by position of a loop's header: the type of its iterator, where that is over no range
+    read_in_vain: float = 0.0  # seconds of readings of loops that gave no nest
     left_to_nests: set[int] = field(
         default_factory=set
     )  # headers of loops whose turns are not captured one by one

@@ -359,6 +359,64 @@ def test_short_calls_are_timed_to_their_end() -> None:
     assert not any(one.is_cut for one in decisions)
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_how_long_a_turn_takes_is_no_disturbed_turn(several, monkeypatch) -> None:
+    """Of a loop that was timed in several runs the shortest tells, for `while` loops as for others."""
+    clock = [0]
+    monkeypatch.setattr(learned, "program_nanoseconds", lambda: clock[0])
+    visits = learned.Visits()
+    for call, took in enumerate((1000, 60, 90_000)):
+        numbers = iter(range(10))
+        for left in range(10, 6, -1):
+            if several:
+                visits.rest(numbers, left, call, 0.0, 0)
+            else:
+                visits.spent(call, 0.0)
+            clock[0] += took
+    assert visits.turn_ns == pytest.approx(60, abs=1)
+
+
+def failing(x):
+    """An error each time, behind what is captured."""
+    y = outside(x) * 2.0 + 1.0
+    raise KeyError(len(y))
+
+
+def test_what_always_fails_is_decided_too() -> None:
+    """Calls that raise were never timed, so that they were compiled for ever, whether that paid or not."""
+    compiled = ufuse.compile(failing)
+    x = np.ones(3)
+    for _ in range(1000):
+        with pytest.raises(KeyError, match="3"):
+            compiled(x)
+        if compiled.__ufuse_session__.decisions:
+            break
+    assert compiled.__ufuse_session__.decisions
+
+
+def failing_seldom(x, fails):
+    """An error now and then, at once: other calls take a thousand times as long."""
+    if fails:
+        raise KeyError(len(x))
+    for _ in range(50):
+        x = np.sqrt(x * x + 1.0)
+    return x
+
+
+def test_a_call_that_fails_tells_nothing_of_others() -> None:
+    """It may end before it has done anything."""
+    compiled = ufuse.compile(failing_seldom)
+    x = np.ones(1000)
+    for call in range(60):
+        fails = call % 3 > 0
+        try:
+            compiled(x, fails)
+        except KeyError:
+            assert fails
+    decisions = compiled.__ufuse_session__.decisions
+    assert all(one.plain > 20_000 for one in decisions)
+
+
 def table_of_lists(n):
     """A loop that may become native code, as far as can be seen at first, and does not."""
     table = [[0] * n for _ in range(n)]

@@ -9,6 +9,8 @@
  * by so many times what it takes: it may be by then. */
 static const int64_t PAYS_NS = 1000000, PAYS_TIMES = 8;
 
+enum { MOST_FAILED = 8 }; /* calls in a row that raised an exception, before these are timed */
+
 /*
  * What a plain run takes longer, in nanoseconds, while it is timed: it is chosen, the clock is read
  * twice, and CPython calls the hook. Calls that are given back have none of that. Nine tenths at
@@ -241,6 +243,18 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     }
 }
 
+/*
+ * Whether what a call took tells how long others take: a call that raised an exception may have
+ * ended early, so it does only where several in a row have.
+ */
+static bool
+tells(Measured *run, bool succeeded)
+{
+    Trial *trial = run->trial;
+    trial->failed = succeeded ? 0 : trial->failed + 1;
+    return succeeded || (trial->failed > MOST_FAILED && !run->on_device);
+}
+
 /* The call begins. Pair it with `end_measured` where `run->trial` is not NULL. */
 void
 begin_measured(CodeCache *cache, Measured *run)
@@ -259,9 +273,9 @@ begin_measured(CodeCache *cache, Measured *run)
 }
 
 /*
- * The call has ended; one that `succeeded` is a sample, unless a trace was put off in it, or a
- * loop may become native code soon: then it says nothing of how long compiled calls will take. An
- * exception that is set stays set. Tells the session of a decision.
+ * The call has ended; one that `succeeded`, or failed as those before, is a sample, unless a trace
+ * was put off in it, or a loop may become native code soon: then it says nothing of how long
+ * compiled calls will take. An exception that is set stays set. Tells the session of a decision.
  */
 void
 end_measured(CodeCache *cache, Measured *run, bool succeeded)
@@ -299,16 +313,17 @@ end_measured(CodeCache *cache, Measured *run, bool succeeded)
     else if (run->way == WAY_PLAIN) {
         ns = without_timing(ns);
     }
-    if (succeeded && !run->on_device) {
+    bool told = tells(run, succeeded);
+    if (told && !run->on_device) {
         trial_saw(trial, run->way, ns);
     }
     bool waits = run->way != WAY_PLAIN && (put_off || cache->loops_wait > 0);
     cache->loops_wait -= cache->loops_wait > 0;
-    bool discarded = waits || !succeeded || run->outer_until != 0;
+    bool discarded = waits || !told || run->outer_until != 0;
     discarded = discarded || trial_discard(trial, run->way, ns, &run->before);
     ufuse_disturbances.trials++; /* of what this call is a part of */
     if (discarded) {
-        if (!waits && succeeded && run->way != WAY_PLAIN) {
+        if (!waits && told && run->way != WAY_PLAIN) {
             trial_rest(trial, ns);
         }
         Py_XDECREF(mark);

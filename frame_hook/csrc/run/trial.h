@@ -43,6 +43,7 @@ typedef struct {
     size_t extent;        /* of the arguments of the runs that are compared */
     int larger;           /* how often runs with larger arguments took their place */
     int smaller;          /* runs that were not timed because theirs were smaller */
+    int failed;           /* runs in a row that raised an exception */
     int rests;            /* runs until it goes on, which wait as `trial_waits` says */
     int64_t last[N_WAYS]; /* what the last run took, also one that told nothing; 0: none */
     long long left;       /* once decided: runs until the trial is held again */

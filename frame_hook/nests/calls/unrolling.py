@@ -42,9 +42,10 @@ def unrolled(reader: Reader, item: Item, name: str) -> Turning | None:
             members = tuple(keeping.keep_item(reader, *pair) for pair in pairs)
     if members and _is_small(reader, len(members), around, name, has_names=has_names):
         reader.unrolls = True
+        reader.note_maker(name)
         return Turning(name, Unrolled(members, 0))
     if around:
-        raise RollError(frozenset(one.name for one, _ in around))
+        raise RollError(frozenset(one.name for one, _ in around), around[0][0].name)
     return None
 
 

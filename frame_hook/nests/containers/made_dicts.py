@@ -65,7 +65,7 @@ def begin(
     counts: bool = False,
 ) -> NewDict | MadeDict:
     """A dict or set without entries."""
-    site = f"{reader.frame.function.prefix}{reader.at.position}"
+    site = reader.making()
     grown = dict(reader.tries.grown).get(site)
     if grown is None:
         reader.has_unknown = True

@@ -46,7 +46,7 @@ MOST_IN_ROW = 16  # numbers of a tuple
 
 def begin(reader: Reader, items: Sequence[Item]) -> Listed | MadeList | MadeRows | OwnLists:
     """`[*items]`."""
-    site = f"{reader.frame.function.prefix}{reader.at.position}"
+    site = reader.making()
     grown = dict(reader.tries.grown).get(site)
     if grown is None:
         reader.has_unknown = True

@@ -38,7 +38,7 @@ methods_of(frozenset(("setdefault", "keys", "values", "items")), OwnGroups)
 
 def begin(reader: Reader, *, makes: bool) -> OwnGroups | None:
     """`defaultdict(list)`, or `{}` where it is known that it leads to lists; else None."""
-    site = f"{reader.frame.function.prefix}{reader.at.position}"
+    site = reader.making()
     grown = dict(reader.tries.grown).get(made_dicts.site_of_lists(site))
     if grown is None and not makes:
         return None

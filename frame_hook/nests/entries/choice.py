@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType
+import math
+import time
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,15 @@ import numpy as np
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.journal import Journal
-from ufuse.frame_hook.entries.learned import KNOWN_TURNS, NOT_VISITED, CodeRecord, Visits
-from ufuse.frame_hook.nests.entries.entry import NestMaker, nest_entry, prepared
+from ufuse.frame_hook.entries.learned import (
+    KNOWN_TURNS,
+    NOT_VISITED,
+    READ_AT_ONCE,
+    READ_SHARE,
+    CodeRecord,
+    Visits,
+)
+from ufuse.frame_hook.nests.entries.entry import NestMaker, Prepared, nest_entry, prepared
 from ufuse.frame_hook.nests.entries.left_loops import has_nest
 from ufuse.frame_hook.nests.entries.screening import (
     outer_headers,
@@ -20,7 +29,7 @@ from ufuse.frame_hook.nests.entries.screening import (
     why_not,
     written_slots,
 )
-from ufuse.frame_hook.nests.known.kinds import NotNativeError
+from ufuse.frame_hook.nests.known.kinds import NotNativeError, UnpaidError
 from ufuse.frame_hook.nests.known.positions import (
     loop_positions,
     while_headers,
@@ -47,6 +56,8 @@ MOST_FIRST_TURNS = 12  # that a loop waits for, whose present run will not pay
 MOST_BRIEF = 8  # runs of a loop, none of which is timed, before the session is asked earlier
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 READ_AFTER = 3e-3  # seconds: reading takes about as long
+AGAIN = 2.0  # times what was too little time to read a loop, before it is read again
+FURTHER = 1.5  # the same where something had come of it
 
 
 def _is_open(cache: Any, header: int, record: CodeRecord) -> bool:
@@ -102,6 +113,17 @@ def _is_worth_reading(cache: Any, visits: Visits) -> bool:
     return visits.runs >= FEWEST_RUNS and cache.run_ns / 1e9 >= 2 * READ_AFTER
 
 
+def _paid(cache: Any, position: int, state: tuple[Any, ...], record: CodeRecord) -> float:
+    """How many seconds a loop may be read for; those that reading took in vain for its function are among them."""
+    visits = record.visits[position]
+    expected = visits.inside * (turns_left(state[-1]) or 0) if visits.inside else 0.0
+    took: float = visits.seconds + visits.unseen
+    if position in while_headers(cache.code):  # it goes on for as long as it has gone on
+        took *= 2
+    took = max(took, expected, cache.run_ns / 1e9)
+    return READ_AT_ONCE + READ_SHARE * took - record.read_in_vain
+
+
 class Loops:
     """Which loops of a session are compiled, and when.
 
@@ -143,8 +165,10 @@ class Loops:
         if waits and (answer := self._put_off(cache, position, state, record)) != NOW:
             if visits.is_read or cache.entries(position) or not _is_worth_reading(cache, visits):
                 return answer
+            if _paid(cache, position, state, record) < visits.unpaid:
+                return answer
             visits.is_read = True
-            visits.refused = self._prepare(cache.code, position, function, state, record)
+            visits.refused = self._prepare(cache, position, function, state, record)
             return answer if visits.refused is None else None
         if waits and visits.waits < MOST_WAITS and self._waits_for_while(cache, position, record):
             return max(ASK_AT_ONCE, int(visits.turn * left * 1e9))
@@ -152,7 +176,7 @@ class Loops:
         for depth, outer in reversed(around.items()):
             entries = cache.entries(outer)
             if not entries:
-                made = self._made(cache, outer, function, state[:-depth], record)
+                made = self._made(cache, outer, function, state[:-depth], record, waits=waits)
                 if isinstance(made, _hook.Entry):
                     cache.add(outer, made)
                     record.left_to_nests.add(outer)
@@ -161,7 +185,7 @@ class Loops:
             if entries and visits.waits < MOST_WAITS:
                 visits.waits += 1
                 return max(ASK_AT_ONCE, int(visits.turn * left * 1e9))
-        return self._made(cache, position, function, state, record)
+        return self._made(cache, position, function, state, record, waits=waits)
 
     @staticmethod
     def at_end(position: int, record: CodeRecord) -> int | None:
@@ -241,7 +265,7 @@ class Loops:
         """As `capture`, for a `while` loop: it is taken to go on as long as it has gone on so far."""
         visits = record.visits[position]
         if not waits:
-            return self._made(cache, position, function, state, record)
+            return self._made(cache, position, function, state, record, waits=waits)
         here = visits.spent(cache.calls, cache.run_ns / 1e9)
         is_first = visits.turns == 0
         before = visits.seconds - visits.counted + visits.unseen
@@ -253,7 +277,7 @@ class Loops:
             visits.waits += not is_first
             pays = pays or is_first or visits.waits > MOST_FIRST_TURNS
         if pays or (visits.is_due and not is_inner):
-            return self._made(cache, position, function, state, record)
+            return self._made(cache, position, function, state, record, waits=waits)
         is_short = visits.runs >= MOST_SHORT_RUNS and visits.seconds < SHORT * visits.runs
         is_unknown = visits.begun > MOST_UNTIMED_RUNS + 2 * visits.runs and visits.mean < SHORT
         if (is_short or is_unknown) and not is_inner and not cache.entries(position):
@@ -274,9 +298,9 @@ class Loops:
         visits.waits += bool(found)
         return bool(found)
 
-    @staticmethod
     def _prepare(
-        code: CodeType,
+        self,
+        cache: Any,
         position: int,
         function: FunctionType,
         state: tuple[Any, ...],
@@ -284,11 +308,41 @@ class Loops:
     ) -> str | None:
         """Read a loop before it is due: why there will be no nest, whatever the variables become."""
         try:
-            ready = prepared(code, position, function, state, record)
+            ready = self._read(cache, position, function, state, record, waits=True)
         except NotNativeError as why:
             return None if why.later else why.reason
         record.visits[position].prepared = _depends_on(position, state, record), ready
         return None
+
+    def _read(
+        self,
+        cache: Any,
+        position: int,
+        function: FunctionType,
+        state: tuple[Any, ...],
+        record: CodeRecord,
+        *,
+        waits: bool,
+    ) -> Prepared:
+        """What is read of a loop, in the time that is paid for.
+
+        Raises:
+            NotNativeError: it gets no nest.
+            UnpaidError: reading it takes longer; it is tried again when twice as much is paid for.
+
+        """
+        visits, begun = record.visits[position], time.thread_time()
+        paid = _paid(cache, position, state, record) if waits else math.inf
+        if paid < visits.unpaid:
+            raise UnpaidError
+        try:
+            return prepared(cache.code, position, function, state, record, paid, visits.tried)
+        except NotNativeError as why:
+            record.read_in_vain += time.thread_time() - begun
+            if isinstance(why, UnpaidError):
+                visits.unpaid = paid * (AGAIN if why.tries == visits.tried else FURTHER)
+                visits.tried = why.tries
+            raise
 
     def _made(
         self,
@@ -297,6 +351,8 @@ class Loops:
         function: FunctionType,
         state: tuple[Any, ...],
         record: CodeRecord,
+        *,
+        waits: bool,
     ) -> Any:
         visits = record.visits.setdefault(position, Visits())
         early, visits.prepared = visits.prepared, None
@@ -304,8 +360,10 @@ class Loops:
             if early is not None and early[0] == _depends_on(position, state, record):
                 ready = early[1]
             else:
-                ready = prepared(cache.code, position, function, state, record)
+                ready = self._read(cache, position, function, state, record, waits=waits)
             return nest_entry(self.maker, cache, position, ready, record, self._journal)
+        except UnpaidError:
+            return ASK_LATEST
         except NotNativeError as why:
             visits.failures += 1
             if cache.entries(position):

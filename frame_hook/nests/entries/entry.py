@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,7 +23,7 @@ from ufuse.frame_hook.entries.learned import CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests.given.outside import Outside
-from ufuse.frame_hook.nests.known.kinds import EXACT, EitherError, NotNativeError
+from ufuse.frame_hook.nests.known.kinds import EXACT, EitherError, NotNativeError, UnpaidError
 from ufuse.frame_hook.nests.known.numbers import Known
 from ufuse.frame_hook.nests.known.positions import while_headers
 from ufuse.frame_hook.nests.known.tries import ReadAnewError, Tries
@@ -110,23 +111,28 @@ def prepared(
     function: FunctionType,
     state: tuple[Any, ...],
     record: CodeRecord,
+    seconds: float = math.inf,
+    tries: Tries | None = None,
 ) -> Prepared:
-    """What is read of the loop whose header stands at a position.
+    """What is read of the loop whose header stands at a position, in so many seconds of this thread at most.
+
+    `tries`: what an earlier reading came to, which took longer.
 
     Raises:
         NotNativeError: this loop is not compiled.
+        UnpaidError: reading takes longer.
 
     """
-    started = time.perf_counter()
+    started, until = time.perf_counter(), time.thread_time() + seconds
     if record.shows_locals is None:
         record.shows_locals = shows_its_locals(function)
     arrives = record.arrives.get(position, {})
     try:
-        trace, read = _read(code, position, function, state, record, arrives)
-    except NotNativeError:
-        if not arrives:
+        trace, read = _read(code, position, function, state, record, until, tries, arrives)
+    except NotNativeError as why:
+        if not why.has_arrivals:
             raise
-        trace, read = _read(code, position, function, state, record)
+        trace, read = _read(code, position, function, state, record, until)
     ending = _ending(trace, read, code, position, len(state))
     guards, remembered = trace.guards.for_c(), trace.guards.remembered()
     return Prepared(read, guards, remembered, ending, time.perf_counter() - started)
@@ -177,34 +183,72 @@ def _read(
     function: FunctionType,
     state: tuple[Any, ...],
     record: CodeRecord,
+    until: float,
+    tries: Tries | None = None,
     arrives: Mapping[int, Any] = MappingProxyType({}),
 ) -> tuple[Trace, Read]:
     keeps_all = bool(record.shows_locals)
     return repeated(
-        lambda tries: _read_once(code, position, function, state, keeps_all, arrives, tries),
+        lambda tries: _read_once(code, position, function, state, keeps_all, arrives, tries, until),
         record.dynamic,
+        until,
+        tries,
     )
 
 
-def repeated(read: Callable[[Tries], T], dynamic: Collection[str] = ()) -> T:
-    """What reading a loop gives, with all that turns out on the way; `dynamic` are numbers that change."""
-    tries = Tries(frozenset(), dynamic=frozenset(dynamic))
+def repeated(
+    read: Callable[[Tries], T],
+    dynamic: Collection[str] = (),
+    until: float = math.inf,
+    tries: Tries | None = None,
+) -> T:
+    """What reading a loop gives, with all that turns out on the way; `dynamic` are numbers that change.
+
+    Raises:
+        NotNativeError: it cannot be read.
+        UnpaidError: it has not been read when this thread has taken so much processor time.
+
+    """
+    anew = Tries(frozenset(), dynamic=frozenset(dynamic))
+    is_earlier = tries is not None  # of a reading for other values, perhaps
+    tries = anew if tries is None else replace(tries, dynamic=anew.dynamic)
     while True:
+        if time.thread_time() > until:
+            raise UnpaidError(tries)
         try:
             return read(tries)
-        except ReadAnewError as more:
-            tries = more.added(tries)
-        except NotNativeError as why:
-            if tries.widened:
-                tries = replace(tries, widened=None)
-            elif why.has_sums and not tries.doubts_nothing:
-                tries = replace(tries, widened=frozenset(), rolled=frozenset(), doubts_nothing=True)
-            else:
+        except UnpaidError:
+            raise UnpaidError(tries) from None
+        except (ReadAnewError, NotNativeError, EitherError) as why:
+            known = _known_behind(why, tries, anew if is_earlier else None)
+            if known is None:
                 raise
-        except EitherError:
-            if not tries.widened:
-                raise NotNativeError("a number may be Python's or NumPy's") from None
-            tries = replace(tries, widened=None)
+            tries, is_earlier = known, is_earlier and known is not anew
+
+
+def _known_behind(why: Exception, tries: Tries, anew: Tries | None) -> Tries | None:
+    """With what a loop is read anew; `anew`: instead of refusing it, where what is known may be of other values.
+
+    Raises:
+        NotNativeError: it is not.
+
+    """
+    match why:
+        case ReadAnewError():
+            try:
+                return why.added(tries)
+            except NotNativeError:
+                if anew is None:
+                    raise
+        case NotNativeError() if anew is not None:
+            return anew
+        case _ if tries.widened:
+            return replace(tries, widened=None)
+        case NotNativeError(has_sums=True) if not tries.doubts_nothing:
+            return replace(tries, widened=frozenset(), rolled=frozenset(), doubts_nothing=True)
+        case EitherError() if anew is None:
+            raise NotNativeError("a number may be Python's or NumPy's") from None
+    return anew
 
 
 def _read_once(
@@ -215,6 +259,7 @@ def _read_once(
     keeps_all: bool,
     arrives: Mapping[int, Any],
     tries: Tries,
+    until: float,
 ) -> tuple[Trace, Read]:
     names = instructions.slot_names(code)
     on_stack = (ON_STACK.format(i) for i in range(len(state) - len(names)))
@@ -230,6 +275,7 @@ def _read_once(
             keeps_all=keeps_all,
             arrives=arrives,
             tries=tries,
+            until=until,
         )
         read = refused.told(reader, reader.read)
         return trace, guarded(trace, code, read, outside)

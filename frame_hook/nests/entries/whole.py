@@ -7,7 +7,9 @@ does all of a call, arguments are read once, and results made once. What is in d
 from __future__ import annotations
 
 import itertools
+import math
 import operator
+import time
 import types
 import weakref
 from collections.abc import Mapping
@@ -20,7 +22,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.entries.entry import Specialisation
-from ufuse.frame_hook.entries.learned import CodeRecord
+from ufuse.frame_hook.entries.learned import READ_AT_ONCE, READ_SHARE, CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests.calls import heaps, idioms, places_of_lists, recursion
@@ -38,7 +40,7 @@ from ufuse.frame_hook.nests.entries.whole_reader import (
     WholeReader,
 )
 from ufuse.frame_hook.nests.given import keyed
-from ufuse.frame_hook.nests.known.kinds import NotNativeError, kind_of
+from ufuse.frame_hook.nests.known.kinds import NotNativeError, UnpaidError, kind_of
 from ufuse.frame_hook.nests.known.numbers import ConstantKind
 from ufuse.frame_hook.nests.known.tries import Tries
 from ufuse.frame_hook.nests.loops.finishing import Read
@@ -145,9 +147,10 @@ def begin(
     if not record.needs_whole:
         return False
     ask_soon(cache)
-    if not may_run or expected_seconds(function, state) < maker.nest_seconds():
+    expected = expected_seconds(function, state)
+    if not may_run or expected < maker.nest_seconds():
         return False
-    _make(maker, cache, function, state, record, measures=True, at_once=True)
+    _make(maker, cache, function, state, record, measures=True, at_once=True, expected=expected)
     return cache.whole_call is not None
 
 
@@ -204,13 +207,24 @@ def _can_be_read(
 ) -> bool:
     """Whether there is anything to wait for: what cannot be read is soon timed as it is."""
     if not record.is_whole_read:
+        begun = time.thread_time()
         try:
-            _read(cache.code, function, state)
+            _read(cache.code, function, state, begun + _paid(cache, record))
+        except UnpaidError:
+            record.read_in_vain += time.thread_time() - begun
+            return True
         except NotNativeError as why:
+            record.read_in_vain += time.thread_time() - begun
             _give_up(cache, record, why)
             return False
         record.is_whole_read = True
     return True
+
+
+def _paid(cache: Any, record: CodeRecord, expected: float = 0.0) -> float:
+    """How many seconds a function may be read for, a call of which is expected to take some."""
+    took: float = max(cache.run_ns / 1e9, expected)
+    return READ_AT_ONCE + READ_SHARE * took - record.read_in_vain
 
 
 def _give_up(cache: Any, record: CodeRecord, why: NotNativeError) -> None:
@@ -267,9 +281,11 @@ def _make(
     *,
     measures: bool,
     at_once: bool,
+    expected: float = 0.0,
 ) -> None:
     """Begin to make an entry, or have it run calls from now on, where it is made; `at_once`: calls are that long."""
     if record.whole_waiting is None:
+        begun = time.thread_time()
         try:
             record.whole_waiting = Waiting(
                 maker,
@@ -278,8 +294,14 @@ def _make(
                 state,
                 at_once=at_once or not measures,
                 is_never_long=not record.needs_whole,
+                until=begun + _paid(cache, record, expected) if measures else math.inf,
             )
+        except UnpaidError:
+            record.read_in_vain += time.thread_time() - begun
+            _wait(cache, function, record)
+            return
         except NotNativeError as why:
+            record.read_in_vain += time.thread_time() - begun
             _give_up(cache, record, why)
             return
     waiting = record.whole_waiting
@@ -319,6 +341,7 @@ class Waiting:
     """The entry that will run whole calls of a function, whose frame begins with a state; it keeps no object of that.
 
     `at_once`: it is waited for. `is_never_long`: long calls run in parts, which have native code of their own.
+    `until`: reading ends then, of this thread's processor time.
 
     Raises:
         NotNativeError: there is none.
@@ -334,8 +357,9 @@ class Waiting:
         *,
         at_once: bool,
         is_never_long: bool,
+        until: float,
     ) -> None:
-        trace, reader, read = _read(code, function, state)
+        trace, reader, read = _read(code, function, state, until)
         self._guards, self._slots = trace.guards.for_c(), read.slots
         self._ending = _ending(trace, reader.forms, read)
         self._data = Specialisation(
@@ -375,17 +399,24 @@ class Waiting:
 
 
 def _read(
-    code: types.CodeType, function: types.FunctionType, state: tuple[Any, ...]
+    code: types.CodeType,
+    function: types.FunctionType,
+    state: tuple[Any, ...],
+    until: float = math.inf,
 ) -> tuple[Trace, WholeReader, Read]:
-    return repeated(lambda tries: _read_once(code, function, state, tries))
+    return repeated(lambda tries: _read_once(code, function, state, tries, until), (), until)
 
 
 def _read_once(
-    code: types.CodeType, function: types.FunctionType, state: tuple[Any, ...], tries: Tries
+    code: types.CodeType,
+    function: types.FunctionType,
+    state: tuple[Any, ...],
+    tries: Tries,
+    until: float,
 ) -> tuple[Trace, WholeReader, Read]:
     trace = Trace(state, slot_names(code), _hook.NULL)
     try:
-        reader = WholeReader(trace, function, state, tries)
+        reader = WholeReader(trace, function, state, tries, until)
     except GraphBreak as graph_break:
         raise NotNativeError(f"it uses {graph_break.what}") from None
     read = refused.told(reader, lambda: _guarded(trace, code, reader, state))

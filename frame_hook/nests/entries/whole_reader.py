@@ -74,6 +74,7 @@ class WholeReader(LoopReader):
         function: types.FunctionType,
         state: tuple[Any, ...],
         tries: Tries,
+        until: float,
     ) -> None:
         code = function.__code__
         if code.co_flags & VARYING:
@@ -87,7 +88,7 @@ class WholeReader(LoopReader):
         )
         own = (*state[:count], _hook.NULL, iter(range(1)))
         outside = Outside(trace, function, state)
-        super().__init__(around, header, own, _hook.NULL, outside, tries=tries)
+        super().__init__(around, header, own, _hook.NULL, outside, tries=tries, until=until)
         self.told = code
         self.outermost = Outermost(Whole(), (RangeSlot(ITERATOR, "once"),), ())
         self._function, self._given = function, count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -203,14 +202,23 @@ def holders_in(things: Iterable[Any]) -> Iterator[Holder]:
 
 def parts_in(things: Iterable[Any], wanted: tuple[type, ...]) -> Iterator[Any]:
     """What items and kinds are or are part of, as far as it is of these types."""
+    found: list[Any] = []
     for one in things:
-        if isinstance(one, wanted):
-            yield one
-        if isinstance(one, tuple | list):
-            yield from parts_in(one, wanted)
-        elif dataclasses.is_dataclass(one) and not isinstance(one, PLAIN):
-            parts = (getattr(one, part.name) for part in dataclasses.fields(one))
-            yield from parts_in(parts, wanted)
+        _add_parts(one, wanted, found)
+    return iter(found)
+
+
+def _add_parts(one: Any, wanted: tuple[type, ...], found: list[Any]) -> None:
+    if isinstance(one, wanted):
+        found.append(one)
+    if isinstance(one, tuple | list):
+        for part in one:
+            _add_parts(part, wanted, found)
+        return
+    names = getattr(type(one), "__dataclass_fields__", None)
+    if names is not None and not isinstance(one, PLAIN):
+        for name in names:
+            _add_parts(getattr(one, name), wanted, found)
 
 
 def renumbered(block: Block, new: Mapping[int, int], arrays: int, bound: dict[int, View]) -> Block:

@@ -16,7 +16,8 @@ class NotNativeError(Exception):
     """Why a loop is not read as a nest. `later`: in a later turn it may be, when its variables have settled.
 
     `item`: the value that is to blame, which the reason names where it says `{item}`. `said`: the reason with its place
-    in the program, once that is known. `has_sums`: of what may be nothing.
+    in the program, once that is known. `has_sums`: of what may be nothing. `has_arrivals`: it was found for numbers
+    with which frames come to the loop, and perhaps for no others.
     """
 
     def __init__(self, why: str, item: object = None, *, later: bool = False) -> None:
@@ -25,6 +26,7 @@ class NotNativeError(Exception):
         self.later = later
         self.said: str | None = None
         self.has_sums = False
+        self.has_arrivals = False
 
     @property
     def reason(self) -> str:
@@ -33,6 +35,15 @@ class NotNativeError(Exception):
 
     def __str__(self) -> str:
         return str(self.args[0]).replace("{item}", "a value")
+
+
+class UnpaidError(NotNativeError):
+    """Reading takes longer than it may, as far as the loop is known to take; `tries`: what it has come to."""
+
+    def __init__(self, tries: object = None) -> None:
+        super().__init__("reading it takes longer than it has taken so far", later=True)
+        self.said = str(self.args[0])  # whatever instruction it had come to
+        self.tries = tries
 
 
 EITHER_KINDS = frozenset(("int", "float"))  # of numbers that may be Python's or NumPy's, whichever

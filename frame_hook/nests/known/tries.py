@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ufuse.frame_hook.nests.known.containers import EntryOf, ListsOf, RowOf
+from ufuse.frame_hook.nests.known.frames import Version
 from ufuse.frame_hook.nests.known.kinds import (
     EITHER_KINDS,
     FLOAT,
@@ -71,11 +72,12 @@ class ReadAnewError(Exception):
 
 
 class WidenError(ReadAnewError):
-    """Some locals come to the header of a loop as Python's and as NumPy's: they are read as either."""
+    """Some locals come to a loop's header, in this version, as Python's and as NumPy's: they are read as either."""
 
-    def __init__(self, names: frozenset[str]) -> None:
+    def __init__(self, names: frozenset[str], version: Version) -> None:
         super().__init__()
         self.names = names
+        self.version = version
 
     def added(self, tries: Tries) -> Tries:
         """With these locals; where they are known already, none may be either."""
@@ -153,11 +155,12 @@ class KeyedError(ReadAnewError):
 
 
 class RollError(ReadAnewError):
-    """Some inner loops are not to be unrolled: `names`; all where that is None."""
+    """Some inner loops are not to be unrolled: `names`, all where that is None; `site` is the one around the others."""
 
-    def __init__(self, names: frozenset[str] | None) -> None:
+    def __init__(self, names: frozenset[str] | None, site: str = "") -> None:
         super().__init__()
         self.names = names
+        self.site = site
 
     def added(self, tries: Tries) -> Tries:
         """With these among the loops that are not unrolled."""
@@ -208,6 +211,19 @@ class GrowError(ReadAnewError):
         if known.get(self.site) == kinds:
             raise NotNativeError(SEVERAL_TYPES)
         return frozenset((known | {self.site: kinds}).items())
+
+
+class LearnedError(ReadAnewError):
+    """What lists, dicts and sets get, which loops are not unrolled, and which numbers are either: all that is known."""
+
+    def __init__(self, known: Tries) -> None:
+        super().__init__()
+        self.known = known
+
+    def added(self, tries: Tries) -> Tries:
+        """With that."""
+        known = self.known
+        return replace(tries, grown=known.grown, rolled=known.rolled, widened=known.widened)
 
 
 def _columns(rows: Sequence[RowOf]) -> tuple[NumberKind, ...]:

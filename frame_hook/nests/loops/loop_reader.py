@@ -6,6 +6,8 @@ that every block is typed: `total = 0` that becomes a float in the first turn gi
 
 from __future__ import annotations
 
+import math
+import time
 import types
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,6 +37,7 @@ from ufuse.frame_hook.nests.known.kinds import (
     EitherKind,
     NotNativeError,
     NumberKind,
+    UnpaidError,
     array_kind,
     kind_of,
 )
@@ -42,7 +45,13 @@ from ufuse.frame_hook.nests.known.naming import value_in_words
 from ufuse.frame_hook.nests.known.numbers import Known, constant_kind
 from ufuse.frame_hook.nests.known.positions import read_behind, written
 from ufuse.frame_hook.nests.known.sides import left_in_loop, read_in_loop
-from ufuse.frame_hook.nests.known.tries import NO_TRIES, Tries
+from ufuse.frame_hook.nests.known.tries import (
+    NO_TRIES,
+    GrowError,
+    RollError,
+    Tries,
+    WidenError,
+)
 from ufuse.frame_hook.nests.known.values import (
     Generated,
     Item,
@@ -58,7 +67,7 @@ from ufuse.frame_hook.nests.known.values import (
     known_truth,
 )
 from ufuse.frame_hook.nests.known.ways import DOUBT, ITERATOR, Outermost
-from ufuse.frame_hook.nests.loops import carried, finishing, leaving
+from ufuse.frame_hook.nests.loops import carried, finishing, learning, leaving
 from ufuse.frame_hook.nests.loops.finishing import Read
 from ufuse.frame_hook.nests.loops.outermost import outermost
 from ufuse.frame_hook.nests.loops.versions import Versions
@@ -84,7 +93,10 @@ OF_NUMBERS = ("BINARY_OP", "COMPARE_OP", "STORE_SUBSCR", "UNARY_NEGATIVE", "CALL
 
 
 class LoopReader(Versions):
-    """Reads the loop whose header stands at a position, for the state in which a frame comes to it."""
+    """Reads the loop whose header stands at a position, for the state in which a frame comes to it.
+
+    `until`: of this thread's processor time, reading ends then.
+    """
 
     def __init__(
         self,
@@ -97,9 +109,11 @@ class LoopReader(Versions):
         keeps_all: bool = False,
         arrives: Mapping[int, NumberKind] = MappingProxyType({}),
         tries: Tries = NO_TRIES,
+        until: float = math.inf,
     ) -> None:
         super().__init__(code, position, state, outside, tries)
         outside.keyed.begin(self.memory, tries)
+        self.until = until
         self.arrives = arrives if len(self.region) <= MOST_TWICE else {}
         self.null = null
         self.own.left = left_in_loop(code, position)
@@ -162,8 +176,13 @@ class LoopReader(Versions):
 
         Raises:
             NotNativeError: it cannot be one.
+            ReadAnewError: more is known of it now.
 
         """
+        with learning.all_at_once(self):
+            return self._read()
+
+    def _read(self) -> Read:
         names, live = self.own.names, self._live
         self.frame.slots = {
             slot: kind for slot, kind in self.kinds.items() if slot in live or slot in self.changed
@@ -188,29 +207,20 @@ class LoopReader(Versions):
             if register is not None:
                 self.cells[slot] = register
         self.label(self.version(self.position))
-        if (others := self._other_scalars()) is not None:
-            self.frame.slots = others
-            self.label(self.version(self.position))
-        headers = []
-        while self.waiting or recursion.go_on(self):
+        others = self._other_scalars()
+        headers: list[Version] = []
+        while self.waiting or recursion.go_on(self) or self._arrives_with(others):
             if len(self.out.blocks) > MOST_BLOCKS:
                 self.refuse_size("it is too long")
+            if time.thread_time() > self.until:
+                raise UnpaidError
             if not self.waiting:
                 continue
-            version = self.waiting.pop()
-            self.out.begin(self.labels[version])
-            self.resume(version)
-            if (
-                version.place == ("", self.position)
-                and self.changed_kind(dict(version.locals)) is None
-            ):
-                headers.append(version)
-                self.label(self._as_it_comes(version))
-                self._header(version)
-            elif version in self.left:
-                leaving.leave(self, version)
-            else:
-                self.run(version.position)
+            self.reading = version = self.waiting.pop()
+            try:
+                self._read_version(version, headers)
+            except (GrowError, RollError, WidenError) as more:
+                learning.go_on(self, more)
         if self._unknown is not None:
             (why, self.frame, self.at), self._unknown = self._unknown, None
             try:
@@ -229,6 +239,19 @@ class LoopReader(Versions):
             self.out.end("doubt")
         return finishing.finished(self, headers)
 
+    def _read_version(self, version: Version, headers: list[Version]) -> None:
+        """Read what control comes to a position with, until the block ends; `headers` are those of the loop."""
+        self.out.begin(self.labels[version])
+        self.resume(version)
+        if version.place == ("", self.position) and self.changed_kind(dict(version.locals)) is None:
+            headers.append(version)
+            self.label(self._as_it_comes(version))
+            self._header(version)
+        elif version in self.left:
+            leaving.leave(self, version)
+        else:
+            self.run(version.position)
+
     def _other_scalars(self) -> dict[int, Kind] | None:
         """The kinds with which frames come to the loop, where but NumPy's scalars differ from Python's."""
         slots, found = self.frame.slots, dict(self.frame.slots)
@@ -239,6 +262,15 @@ class LoopReader(Versions):
                     return None
                 found[slot] = kind if either.is_either(kind) else arrived
         return found if found != slots else None
+
+    def _arrives_with(self, others: dict[int, Kind] | None) -> bool:
+        """Read the loop for these scalars, too, if there are some: when all is read for those of this frame."""
+        if others is None or self.has_arrivals:
+            return False
+        self.has_arrivals = True
+        self.frame = Frame(self.own, others, [])
+        self.label(self.version(self.position))
+        return True
 
     def _is_nothing(self, slot: int) -> bool:
         """Whether a local has no value, or None, where the frame comes to the loop."""

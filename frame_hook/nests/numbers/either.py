@@ -104,7 +104,7 @@ def check_versions(known: Sequence[Version], new: Version) -> None:
             continue
         if all(_are_alike(kinds[slot], others[slot]) for slot in kinds):
             unlike = (slot for slot in kinds if kinds[slot] != others[slot])
-            raise WidenError(frozenset(map(new.function.variable, unlike)))
+            raise WidenError(frozenset(map(new.function.variable, unlike)), new)
 
 
 def _are_alike(one: Any, other: Any) -> bool:

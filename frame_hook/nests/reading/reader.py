@@ -53,7 +53,7 @@ class Reader(Holders, ABC):
         self.told = code  # what people know it as
         self.position = position
         self.region = loop_positions(code, position)
-        self.tries = tries
+        self.tries = self.begun = tries  # which it learns, and which it has begun with
         self.frame = Frame(self.own, {}, [])
         self.at: Instruction = self.own.table[position]  # being read
         self.next = position  # where to read on
@@ -79,11 +79,15 @@ class Reader(Holders, ABC):
         self.turn_items: dict[int, tuple[Known, str]] = {}  # by identity; of which loops
         self.unrolls = False
         self.has_sums = False  # of generators
+        self.has_arrivals = False  # numbers are of kinds with which frames come to the loop
         self.is_long = False  # some statement is over many elements
         self.reads_neighbours = False  # some statement reads or writes several parts of one array
         self.doubts = False
         self.has_unknown = False  # it makes a list of which it is not known whether it gets items
         self._bodies = 0  # of inner loops
+        self.reading: Version | None = None  # what control came to the block with
+        # Where lists, dicts and sets are made, by their sites, and unrolled loops begin, by their names.
+        self.makers: dict[str, list[Version]] = {}
 
     @property
     def code(self) -> types.CodeType:
@@ -123,6 +127,18 @@ class Reader(Holders, ABC):
     def new_view(self, holder: Holder, axes: Axes, window: WindowKind = ()) -> ViewKind:
         """A view for variables that the instruction that is being read binds."""
         return self.memory.view(self.frame, self.at.position, holder, axes, window)
+
+    def making(self) -> str:
+        """The name of the place where a list, dict or set is made: the instruction that is being read."""
+        site = f"{self.frame.function.prefix}{self.at.position}"
+        self.note_maker(site)
+        return site
+
+    def note_maker(self, site: str) -> None:
+        """Note what control came to the block with in which something is made, or an unrolled loop begins."""
+        makers = self.makers.setdefault(site, [])
+        if self.reading is not None and self.reading not in makers:
+            makers.append(self.reading)
 
     def numbers_given(self) -> list[Number]:
         """The arguments of a whole call that are numbers: what it gives may be one of these objects."""

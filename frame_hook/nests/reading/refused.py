@@ -104,7 +104,7 @@ def told(reader: Reader, read: Callable[[], T]) -> T:
         else:
             raise
     note_item(reader, found, reader.stack, tells=tells)
-    found.has_sums = reader.has_sums
+    found.has_sums, found.has_arrivals = reader.has_sums, reader.has_arrivals
     try:
         raise found
     finally:
