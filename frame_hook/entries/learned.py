@@ -34,6 +34,7 @@ MOST_BEGUN = 8  # runs of an inner loop that had fewer
 # Nanoseconds of calls whose loops may become nests, before it is decided without.
 LONGEST_WAIT = 300_000_000
 READ_AT_ONCE = 20e-3  # seconds that the loops of a function may be read for in vain
+READ_AGAIN = 2.0  # times what was too little time, before that is read again
 READ_SHARE = 0.5  # beyond that, of what a loop, or calls, have taken
 RANGE_ITERATOR = type(iter(range(0)))
 MOST_PLACES = 1000  # where code was made, all of which died, before some are forgotten
@@ -248,6 +249,9 @@ class CodeRecord:
         default_factory=dict
     )  # by position of a loop's header: the type of its iterator, where that is over no range
     read_in_vain: float = 0.0  # seconds of readings of loops that gave no nest
+    whole_unpaid: float = (
+        0.0  # seconds that the next reading of whole calls is to be allowed to take
+    )
     left_to_nests: set[int] = field(
         default_factory=set
     )  # headers of loops whose turns are not captured one by one

@@ -15,6 +15,7 @@ from ufuse.frame_hook.entries.journal import Journal
 from ufuse.frame_hook.entries.learned import (
     KNOWN_TURNS,
     NOT_VISITED,
+    READ_AGAIN,
     READ_AT_ONCE,
     READ_SHARE,
     CodeRecord,
@@ -56,8 +57,7 @@ MOST_FIRST_TURNS = 12  # that a loop waits for, whose present run will not pay
 MOST_BRIEF = 8  # runs of a loop, none of which is timed, before the session is asked earlier
 MOST_UNTIMED_RUNS = 64  # of a loop that turns but once or twice
 READ_AFTER = 3e-3  # seconds: reading takes about as long
-AGAIN = 2.0  # times what was too little time to read a loop, before it is read again
-FURTHER = 1.5  # the same where something had come of it
+FURTHER = 1.5  # times what was too little time to read a loop, of which something had come, before it is read again
 
 
 def _is_open(cache: Any, header: int, record: CodeRecord) -> bool:
@@ -340,7 +340,7 @@ class Loops:
         except NotNativeError as why:
             record.read_in_vain += time.thread_time() - begun
             if isinstance(why, UnpaidError):
-                visits.unpaid = paid * (AGAIN if why.tries == visits.tried else FURTHER)
+                visits.unpaid = paid * (READ_AGAIN if why.tries == visits.tried else FURTHER)
                 visits.tried = why.tries
             raise
 

@@ -12,9 +12,10 @@ import operator
 import time
 import types
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.entries.entry import Specialisation
-from ufuse.frame_hook.entries.learned import READ_AT_ONCE, READ_SHARE, CodeRecord
+from ufuse.frame_hook.entries.learned import READ_AGAIN, READ_AT_ONCE, READ_SHARE, CodeRecord
 from ufuse.frame_hook.entries.recipe import Recipe
 from ufuse.frame_hook.entries.recipe_iterators import Made, Register
 from ufuse.frame_hook.nests.calls import heaps, idioms, places_of_lists, recursion
@@ -52,6 +53,7 @@ from ufuse.graph.nest_slots import ArraySlot, ListSlot
 from ufuse.graph.node import Graph
 from ufuse.graph.records import record
 
+T = TypeVar("T")
 MOST_TRIES = 3  # to read a function, for other types
 CALLS = 4000  # until it is: reading and compiling take some tens of milliseconds
 MORE_CALLS = 256  # in parts, until it is looked whether the code has been made
@@ -207,14 +209,12 @@ def _can_be_read(
 ) -> bool:
     """Whether there is anything to wait for: what cannot be read is soon timed as it is."""
     if not record.is_whole_read:
-        begun = time.thread_time()
+        paid = _paid(cache, record)
         try:
-            _read(cache.code, function, state, begun + _paid(cache, record))
+            _read_for(record, paid, lambda until: _read(cache.code, function, state, until))
         except UnpaidError:
-            record.read_in_vain += time.thread_time() - begun
             return True
         except NotNativeError as why:
-            record.read_in_vain += time.thread_time() - begun
             _give_up(cache, record, why)
             return False
         record.is_whole_read = True
@@ -225,6 +225,26 @@ def _paid(cache: Any, record: CodeRecord, expected: float = 0.0) -> float:
     """How many seconds a function may be read for, a call of which is expected to take some."""
     took: float = max(cache.run_ns / 1e9, expected)
     return READ_AT_ONCE + READ_SHARE * took - record.read_in_vain
+
+
+def _read_for(record: CodeRecord, paid: float, read: Callable[[float], T]) -> T:
+    """What reading gives, which may go on until this thread has taken so much processor time.
+
+    Raises:
+        UnpaidError: it takes longer; no more is paid than half of what was too little before: nothing is read then.
+        NotNativeError: there is no whole call.
+
+    """
+    if paid < record.whole_unpaid:
+        raise UnpaidError
+    begun = time.thread_time()
+    try:
+        return read(begun + paid)
+    except NotNativeError as why:
+        record.read_in_vain += time.thread_time() - begun
+        if isinstance(why, UnpaidError):
+            record.whole_unpaid = READ_AGAIN * paid
+        raise
 
 
 def _give_up(cache: Any, record: CodeRecord, why: NotNativeError) -> None:
@@ -285,23 +305,22 @@ def _make(
 ) -> None:
     """Begin to make an entry, or have it run calls from now on, where it is made; `at_once`: calls are that long."""
     if record.whole_waiting is None:
-        begun = time.thread_time()
+        paid = _paid(cache, record, expected) if measures else math.inf
+        make = partial(
+            Waiting,
+            maker,
+            cache.code,
+            function,
+            state,
+            at_once=at_once or not measures,
+            is_never_long=not record.needs_whole,
+        )
         try:
-            record.whole_waiting = Waiting(
-                maker,
-                cache.code,
-                function,
-                state,
-                at_once=at_once or not measures,
-                is_never_long=not record.needs_whole,
-                until=begun + _paid(cache, record, expected) if measures else math.inf,
-            )
+            record.whole_waiting = _read_for(record, paid, lambda until: make(until=until))
         except UnpaidError:
-            record.read_in_vain += time.thread_time() - begun
             _wait(cache, function, record)
             return
         except NotNativeError as why:
-            record.read_in_vain += time.thread_time() - begun
             _give_up(cache, record, why)
             return
     waiting = record.whole_waiting

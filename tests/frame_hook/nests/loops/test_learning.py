@@ -19,7 +19,7 @@ from tests.support.native_loops import check_kept, native_turns
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import READ_AT_ONCE, CodeRecord, Visits
-from ufuse.frame_hook.nests.entries import choice, entry
+from ufuse.frame_hook.nests.entries import choice, entry, whole
 from ufuse.frame_hook.nests.entries.choice import ASK_LATEST, Loops
 from ufuse.frame_hook.nests.entries.entry import prepared
 from ufuse.frame_hook.nests.entries.screening import written_slots
@@ -295,3 +295,19 @@ def test_readings_in_vain_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
         loops._made(cache, position, several, state, record, waits=True)
     assert allowed == pytest.approx([READ_AT_ONCE + 0.02, READ_AT_ONCE + 0.02 - 0.03])
     assert record.read_in_vain == pytest.approx(0.06)
+
+
+def test_a_whole_call_is_read_again_when_twice_as_much_is_paid_for() -> None:
+    """A reading that was given up is not begun again for as little: it would end there each time."""
+    record, readings = CodeRecord(), list[float]()
+
+    def too_long(until: float) -> None:
+        readings.append(until)
+        raise UnpaidError
+
+    for paid in (0.01, 0.0, 0.015, 0.02, 0.03, 0.039, 0.04):
+        with pytest.raises(UnpaidError):
+            whole._read_for(record, paid, too_long)
+    assert len(readings) == 3
+    assert record.read_in_vain >= 0
+    assert whole._read_for(record, 0.08, lambda until: until) > 0
