@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from tests.support.compare import MODES, Difference, check_same
+from tests.support.comparing.compare import MODES, Difference, check_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable

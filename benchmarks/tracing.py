@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import save_rows
-from tests.support.pieces import should_trace
+from tests.support.frames.pieces import should_trace
 from tests.whole.corpus.everything import CASES
 from ufuse.backends import protocol
 from ufuse.compiled import CompiledFunction, state_of

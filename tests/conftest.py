@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from hypothesis.internal.entropy import deterministic_PRNG
 
-from tests.support import modes
+from tests.support.comparing import modes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.support.cupy_host import Host
-    from tests.support.hooking import Session
+    from tests.support.frames.hooking import Session
     from tests.support.real_device import RealDevice
 
 # Tests say what is captured, not whether it pays here and now; those of the timing ask for it.
@@ -133,7 +133,7 @@ def _owes_nothing() -> Iterator[None]:
 @pytest.fixture
 def session() -> Iterator[Session]:
     """A session of the C layer; nothing may be left installed after the test."""
-    from tests.support.hooking import Session  # noqa: PLC0415
+    from tests.support.frames.hooking import Session  # noqa: PLC0415
     from ufuse.frame_hook import _hook  # noqa: PLC0415 - only the tests that ask for it need it
 
     yield Session()

@@ -18,7 +18,7 @@ from ufuse import sharing
 from ufuse.backends import _launch, protocol
 from ufuse.backends.numpy import set_threads
 from ufuse.backends.numpy.llvm import object_cache
-from ufuse.backends.protocol import Backend, NeedsDevice
+from ufuse.backends.protocol import Backend, NeedsDevice, Placing
 from ufuse.checking import CheckedNests, checked
 from ufuse.compiled import CompiledFunction, another
 from ufuse.diagnostics import wording
@@ -249,7 +249,7 @@ def _kind(fn: Any) -> str:
 def _session(options: Options, function: FunctionType) -> Session:
     arguments, given = _specified(function, options.specs), options.given
     return Session(
-        functools.partial(_compile_graph, options.backend, given["exact"]),
+        GraphCompiler(options.backend, given["exact"]),
         fullgraph=GraphBreakError if given["fullgraph"] else None,
         should_trace=should_trace,
         check_arguments=_argument_check(function, arguments) if arguments else None,
@@ -296,13 +296,33 @@ MEASURING = True
 NEAR = protocol.Options(exact=False)
 
 
-def _compile_graph(backend: Backend, exact: bool, graph: Graph) -> Callable[..., Any]:
-    if graph.device and getattr(backend, "name", "") == NUMPY:
-        backend = protocol.backend_named(CUPY)
-    if getattr(backend, "name", "") == CUPY:  # the checker is NumPy's
-        return backend.compile(graph) if exact else backend.compile(graph, NEAR)
-    artefact = backend.compile(graph)
-    return checked(artefact, graph) if CHECKING else artefact
+@individual
+class GraphCompiler:
+    """Compiles graphs with the backend that the user has chosen; those of CuPy's arrays with CuPy's."""
+
+    backend: Backend
+    exact: bool
+
+    def __call__(self, graph: Graph) -> Callable[..., Any]:
+        """What computes a graph."""
+        backend = self._of(graph)
+        if getattr(backend, "name", "") == CUPY:  # the checker is NumPy's
+            return backend.compile(graph, self._options)
+        artefact = backend.compile(graph)
+        return checked(artefact, graph) if CHECKING else artefact
+
+    def place(self, graph: Graph) -> str:
+        """Where a graph runs, in words; "" where there is but one place."""
+        backend = self._of(graph)
+        return backend.place(graph, self._options) if isinstance(backend, Placing) else ""
+
+    def _of(self, graph: Graph) -> Backend:
+        is_cupys = graph.device and getattr(self.backend, "name", "") == NUMPY
+        return protocol.backend_named(CUPY) if is_cupys else self.backend
+
+    @property
+    def _options(self) -> protocol.Options:
+        return protocol.DEFAULT if self.exact else NEAR
 
 
 class SignatureError(TypeError):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ufuse.compiled import CompiledFunction, loops_of
-from ufuse.decorator import compiled_alone, eager
+from ufuse.decorator import GraphCompiler, compiled_alone, eager
 from ufuse.diagnostics.graphs import Graph
 from ufuse.diagnostics.program import ProgramReport
 from ufuse.diagnostics.report import NOTHING_CAPTURED, Report
@@ -100,6 +100,7 @@ def _seen(inner: CompiledFunction) -> dict[str, Any]:
         "retraces": tuple(session.retraces),
         "specialisations": specialisations,
         "runs": _runs(inner, specialisations),
+        "places": tuple(_place(session, kept) for kept in specialisations),
         "decisions": tuple(session.decisions),
         "eager_runs": stats.eager_calls,
         "traces": stats.traces,
@@ -127,6 +128,12 @@ def program_report(
         result=None,
         **seen,
     )
+
+
+def _place(session: Session, kept: Specialisation) -> str:
+    compiler = session.compile_graph
+    is_ours = isinstance(compiler, GraphCompiler) and kept.nest is None
+    return compiler.place(kept.graph) if is_ours else ""  # type: ignore[attr-defined]
 
 
 def _seconds_later(seconds: list[float], call: Callable[[], Any]) -> float | None:

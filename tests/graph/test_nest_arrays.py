@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_code import RANGE, Code, array, number
+from tests.support.nests.nest_code import RANGE, Code, array, number
 from tests.support.tiles import assert_same
 from ufuse.graph.nest import Map, Nest, Scalar, Step, View
 from ufuse.graph.nest_types import Value

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support import random_maps, random_nests
-from tests.support.nest_code import RANGE, Code, array, number
+from tests.support.nests import random_maps, random_nests
+from tests.support.nests.nest_code import RANGE, Code, array, number
 from ufuse.graph.nest import Map, Nest, Step, View
 from ufuse.graph.nest_slots import ARRAYS, MARKS, OBJECTS, ArraySlot, NumberSlot
 from ufuse.graph.nest_types import F32, F64

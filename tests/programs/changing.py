@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.registering import Programs
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import ufuse
-from tests.support.registering import Programs
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs(lambda: {"said": []})
 

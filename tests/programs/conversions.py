@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.recording import MODES
-from tests.support.registering import Programs
+from tests.support.comparing.recording import MODES
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs(backends=("numpy", "reference"), modes=MODES)
 

@@ -7,7 +7,7 @@ import operator
 from collections import deque
 
 import ufuse
-from tests.support.registering import Programs
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs(lambda: {"d": deque([1, 2.5, "c"]), "w": deque([1, 2], maxlen=3)})
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.registering import Programs, x
+from tests.support.comparing.registering import Programs, x
 
 LOG: list[Any] = []
 PROGRAMS = Programs()

@@ -10,7 +10,7 @@ import types
 
 import numpy as np
 
-from tests.support.registering import Programs, x
+from tests.support.comparing.registering import Programs, x
 
 PROGRAMS = Programs()
 

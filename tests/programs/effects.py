@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.registering import Programs, x
+from tests.support.comparing.registering import Programs, x
 
 LOG = []
 

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from tests.programs.exceptions import MyError, Plain, Sub, deep
-from tests.support.registering import Programs, x
+from tests.support.comparing.registering import Programs, x
 
 PROGRAMS = Programs()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ufuse
-from tests.support.registering import Programs
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs()
 

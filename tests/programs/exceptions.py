@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import warnings
 
-from tests.support.registering import Programs
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs()
 

@@ -8,7 +8,7 @@ import operator
 from collections import deque
 from typing import Any
 
-from tests.support.registering import Programs
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs(lambda: {"l": [1, 3, 3, 8]})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 
-from tests.support.registering import Programs
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs()
 

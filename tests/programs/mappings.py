@@ -7,7 +7,7 @@ from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 import ufuse
-from tests.support.registering import Programs
+from tests.support.comparing.registering import Programs
 
 
 def reordered() -> OrderedDict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.recording import MODES
-from tests.support.registering import Programs
+from tests.support.comparing.recording import MODES
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs(backends=("numpy", "reference"), modes=MODES)
 EVEN = np.arange(6) % 2 == 0

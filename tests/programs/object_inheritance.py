@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-from tests.support.registering import Programs, x
+from tests.support.comparing.registering import Programs, x
 
 LOG: list[Any] = []
 

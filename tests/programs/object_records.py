@@ -7,7 +7,7 @@ import enum
 from collections import namedtuple
 from typing import Any, NamedTuple
 
-from tests.support.registering import Programs, x
+from tests.support.comparing.registering import Programs, x
 
 PROGRAMS = Programs()
 

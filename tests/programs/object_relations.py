@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from tests.programs.object_operators import ByIndex, Sized, Steps
-from tests.support.registering import Programs, x
+from tests.support.comparing.registering import Programs, x
 
 LOG: list[Any] = []
 

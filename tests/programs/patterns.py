@@ -11,7 +11,7 @@ import typing
 
 import numpy as np
 
-from tests.support.registering import Programs, x
+from tests.support.comparing.registering import Programs, x
 
 PROGRAMS = Programs()
 

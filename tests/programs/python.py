@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.registering import Programs
+from tests.support.comparing.registering import Programs
 
 PROGRAMS = Programs()
 

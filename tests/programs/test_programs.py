@@ -9,12 +9,12 @@ import pytest
 
 import ufuse
 from tests import programs
-from tests.support.compare import check_same
-from tests.support.modes import in_turn
-from tests.support.pieces import failures_heard
-from tests.support.registering import Breaks, Program
+from tests.support.comparing.compare import check_same
+from tests.support.comparing.modes import in_turn
+from tests.support.frames.pieces import failures_heard
+from tests.support.comparing.registering import Breaks, Program
 from tests.support.unlimited import lift_limits
-from tests.support.whole_calls import whole_at_once
+from tests.support.nests.whole_calls import whole_at_once
 from ufuse import decorator
 
 MODULES = [

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tests.programs.arrays import numbers
-from tests.support.recording import MODES
-from tests.support.registering import Programs
+from tests.support.comparing.recording import MODES
+from tests.support.comparing.registering import Programs
 
 
 def arguments() -> dict[str, Any]:

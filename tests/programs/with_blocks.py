@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 from tests.programs.exceptions import MyError, Plain
-from tests.support.registering import Programs, x
+from tests.support.comparing.registering import Programs, x
 
 PROGRAMS = Programs()
 

@@ -18,10 +18,10 @@ import numpy as np
 
 import ufuse
 from tests.support.alarms import AlarmError, on_alarm
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
+from tests.support.comparing.recording import MODES
 from tests.support.cupy_host import Host, build
-from tests.support.pieces import failures_heard
-from tests.support.recording import MODES
+from tests.support.frames.pieces import failures_heard
 
 Make = Callable[[], tuple[Any, ...]]
 MOST_MEMORY = 1 << 28  # bytes for lengths that nothing has computed

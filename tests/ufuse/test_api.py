@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 from ufuse.backends import reference
 from ufuse.graph.node import Graph as Captured
 

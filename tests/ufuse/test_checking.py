@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import loops_of
+from tests.support.nests.native_loops import loops_of
 from ufuse import decorator
 from ufuse.checking import CheckedNests, CheckFailed
 from ufuse.graph.nest import Nest

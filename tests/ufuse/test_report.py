@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import ufuse
+from tests.support.cupy_host import Host
 from ufuse.backends import reference
 from ufuse.backends.numpy import nests
 from ufuse.frame_hook.code import places
@@ -989,3 +990,22 @@ def test_whole_calls_are_told() -> None:
         "Whole calls: no native code\n  because it returns a list of tuples or lists, which is not followed"
         in str(report)
     )
+
+
+def test_where_graphs_run(host: Host) -> None:
+    """On a GPU, by what; or on the CPU, and why. Code of NumPy's alone has no such line."""
+
+    def sorted_twice(x: np.ndarray) -> np.ndarray:
+        return np.sort(x * 2) + 1
+
+    def ordered(x: np.ndarray) -> np.ndarray:
+        return np.argsort(x * 2)
+
+    x = np.linspace(1, 0, 7)
+    there = str(ufuse.explain(ufuse.compile(sorted_twice, backend="cupy"), x))
+    assert "\n  runs    on the GPU: 2 kernels and 1 call of CuPy's\n" in there
+    here = str(ufuse.explain(ufuse.compile(ordered, backend="cupy"), x))
+    assert "\n  runs    on the CPU, as numpy.argsort without kind='stable'\n" in here
+    of_cupys = str(ufuse.explain(lambda x: x * 2 + 1, host.cupy.arange(4.0)))
+    assert "\n  runs    on the GPU: 1 kernel\n" in of_cupys
+    assert "\n  runs  " not in str(ufuse.explain(sorted_twice, x))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import ufuse
-from tests.support.compare import ARRAY_FLAGS
+from tests.support.comparing.compare import ARRAY_FLAGS
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     (32_768,), (40_001,), (70_000,), (140_003,), (256, 256), (200, 400), (1, 70_000), (70_000, 1), (41, 42, 43), (3, 1, 30_000),

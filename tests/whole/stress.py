@@ -29,10 +29,10 @@ import numpy as np
 import ufuse
 from benchmarks.cases.loops import LOOPS
 from tests.programs.arrays import PROGRAMS
-from tests.support.compare import Comparison
-from tests.support.improved import Improved
-from tests.support.native_loops import loops_of
-from tests.support.registering import Program
+from tests.support.comparing.compare import Comparison
+from tests.support.comparing.registering import Program
+from tests.support.nests.improved import Improved
+from tests.support.nests.native_loops import loops_of
 from ufuse import decorator
 
 MOST_KEPT = 20

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.pieces import LENGTHS, in_pieces
-from tests.support.recording import position_of
+from tests.support.comparing.recording import position_of
+from tests.support.frames.pieces import LENGTHS, in_pieces
 from tests.whole.corpus.case import Case
 from tests.whole.corpus.check import Tally, broken_everywhere
 from tests.whole.corpus.everything import CASES

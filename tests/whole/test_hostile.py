@@ -28,7 +28,7 @@ import pytest
 
 import ufuse
 from tests.support.alarms import on_alarm, raises_whenever
-from tests.support.pieces import in_pieces
+from tests.support.frames.pieces import in_pieces
 
 X = np.arange(4.0)
 COMPILERS: list[Callable[[Any], Any]] = [ufuse.compile, lambda f: in_pieces(f, 1, 0, "numpy")]

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support import odd_turns
-from tests.support.compare import check_lifetimes
-from tests.support.improved import Improved
+from tests.support.comparing.compare import check_lifetimes
+from tests.support.nests import odd_turns
+from tests.support.nests.improved import Improved
 from ufuse.backends.numpy.llvm import background
 from ufuse.backends.numpy.report import LoggedCalls, Warner
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.hooking import entry
-from tests.support.pieces import failures_heard, should_trace
+from tests.support.frames.hooking import entry
+from tests.support.frames.pieces import failures_heard, should_trace
 from ufuse.backends import protocol
 from ufuse.compiled import CompiledFunction
 from ufuse.frame_hook.bookkeeping import no_stops

@@ -58,6 +58,7 @@ class Report:
         retraces: why the second call was traced again, if it was.
         specialisations: the same as graphs, with guards and inputs.
         runs: how often each specialisation ran.
+        places: where each runs, the GPU or the CPU and why; empty texts where there is no choice.
         seconds: how long the first two compiled calls took, in which code was traced and compiled.
         plain_seconds: how long the call in plain Python took that followed.
         later_seconds: how long the fastest of some compiled calls more took; None where they were not needed to know
@@ -94,6 +95,7 @@ class Report:
     retraces: tuple[Retrace, ...]
     specialisations: tuple[Specialisation, ...]
     runs: tuple[int, ...]
+    places: tuple[str, ...]
     seconds: tuple[float, float]
     plain_seconds: float
     decisions: tuple[Decision, ...]
@@ -125,6 +127,11 @@ class Report:
             self.decisions,
             lambda loop: any(_is_within(one, [loop]) for one in kept),
         )
+
+    def place_of(self, kept: Specialisation) -> str:
+        """Where a specialisation runs, in words; "" where there is no choice."""
+        place = self.places[self.specialisations.index(kept)]
+        return f"on {place}" if place else ""
 
     @property
     def told_specialisations(self) -> list[tuple[Specialisation, int]]:
@@ -274,6 +281,7 @@ def graph_lines(report: Report) -> list[str]:
         size = count(len(wording.work(kept)), "operation")
         where = wording.lines(kept)
         lines += ["", f"Graph {number}{inside}, {where}: {size}, ran {_times_word(runs)}"]
+        lines += _labelled("runs", report.place_of(kept))
         lines += _labelled("takes", *wording.takes(kept))
         lines += _labelled("does", wording.operations(kept))
         lines += _labelled("where", *wording.expected(kept), wording.both_sides(kept))

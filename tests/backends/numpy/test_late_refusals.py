@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 from ufuse.backends.numpy.report import Warner
 
 SIGNALING = np.array([0x7FA00000], np.uint32).view(np.float32)[0]  # converting it is invalid

@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_code import RANGE, Code, array
+from tests.support.nests.nest_code import RANGE, Code, array
 from ufuse.__main__ import main
 from ufuse.backends.numpy import BACKEND
 from ufuse.backends.numpy.llvm import apart, compiler, link, object_cache

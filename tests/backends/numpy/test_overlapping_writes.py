@@ -11,7 +11,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import ufuse
-from tests.support.compare import MODES, check_same
+from tests.support.comparing.compare import MODES, check_same
 
 
 def increased(x: Any) -> Any:

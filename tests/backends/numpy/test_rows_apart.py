@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_code import RANGE, Code, Machine, array, number
-from tests.support.random_maps import Part, outcome
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.random_maps import Part, outcome
 from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.graph.nest import Map, Nest, Scalar, Step, View
 from ufuse.graph.nest_types import TURNS

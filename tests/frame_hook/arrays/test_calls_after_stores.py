@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 
 
 def simplex(s: Any, q: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 
 pytestmark = pytest.mark.any_python
 

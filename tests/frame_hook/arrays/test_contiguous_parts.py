@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import ufuse
-from tests.support.compare import check_in_turn
+from tests.support.comparing.compare import check_in_turn
 
 ROWS = [
     (np.arange(float(m * n)).reshape(m, n), k)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 from ufuse import decorator
 from ufuse.backends.protocol import backend_named
 from ufuse.graph.semantics.check import check

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_in_turn, check_same, misfits_of
+from tests.support.comparing.compare import MODES, check_in_turn, check_same, misfits_of
 
 EMPTY: dict[str, Callable[[], Any]] = {
     "line": lambda: np.array([]),

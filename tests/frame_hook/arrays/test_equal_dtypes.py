@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.glancing import outcome
+from tests.support.comparing.glancing import outcome
 
 CODES = "bBhHiIlLqQefdgFDG"
 SECOND = [(a, b) for a, b in permutations(CODES, 2) if np.dtype(a) == np.dtype(b)]

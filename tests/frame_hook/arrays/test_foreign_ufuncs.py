@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
+from tests.support.comparing.recording import MODES
 from tests.support.foreign_ufuncs import foreign_ufunc
-from tests.support.native_loops import native_turns
-from tests.support.recording import MODES
+from tests.support.nests.native_loops import native_turns
 from ufuse.graph import ops
 from ufuse.graph.typing import infer
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_in_turn, check_same
+from tests.support.comparing.compare import MODES, check_in_turn, check_same
 
 
 def check(program: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:

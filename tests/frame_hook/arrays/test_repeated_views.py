@@ -11,7 +11,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import ufuse
-from tests.support.compare import MODES, check_in_turn, check_same
+from tests.support.comparing.compare import MODES, check_in_turn, check_same
 
 VIEWS = [
     "np.broadcast_to({0}[..., :1], {0}.shape)", "np.broadcast_to({0}[0], {0}.shape)", "np.broadcast_to({0}, (3, *{0}.shape))",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.glancing import outcome
+from tests.support.comparing.glancing import outcome
 
 BASE = np.arange(12.0)
 ARRAYS = [

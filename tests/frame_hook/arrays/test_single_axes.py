@@ -9,7 +9,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 
 MEMORY = np.arange(4000.0)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_same
+from tests.support.comparing.compare import MODES, check_same
 
 ARRAYS: dict[str, Callable[[], Any]] = {
     "Fortran order": lambda: np.asfortranarray(np.arange(6.0).reshape(2, 3)),

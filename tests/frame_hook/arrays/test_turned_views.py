@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 
 ENTRIES = [":", "::-1", "::-1", "::-2", "1:", ":-1", "::2", "-1:0:-1", "0"]
 USES = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.glancing import outcome
+from tests.support.comparing.glancing import outcome
 
 KINDS = ("f8", "i8", "?", "f4")
 ODD = (

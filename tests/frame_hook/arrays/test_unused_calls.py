@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.glancing import outcome
+from tests.support.comparing.glancing import outcome
 
 # fmt: off
 UNUSED = (

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.hooking import growth
+from tests.support.frames.hooking import growth
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.by_code import ByCode
 from ufuse.frame_hook.entries.learned import MOST_DROPPED, MOST_MADE, MOST_REMADE, Places

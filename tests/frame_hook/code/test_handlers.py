@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support import handler_cases
-from tests.support.handler_cases import CASES, described, fail, see
-from tests.support.handler_programs import random_function
-from tests.support.suspending import Pieces, everywhere, in_pieces, stoppable
+from tests.support.frames import handler_cases
+from tests.support.frames.handler_cases import CASES, described, fail, see
+from tests.support.frames.handler_programs import random_function
+from tests.support.frames.suspending import Pieces, everywhere, in_pieces, stoppable
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import by_position, flow, instructions, protections
 from ufuse.frame_hook.code.resume import operation

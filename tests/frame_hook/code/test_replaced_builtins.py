@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.pieces import failures_heard, in_pieces
+from tests.support.frames.pieces import failures_heard, in_pieces
 from tests.support.sources import texts
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.kept_builtins import KEPT, NOT_OURS

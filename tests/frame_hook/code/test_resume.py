@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.frame_cases import CASES, long_function
-from tests.support.recording import position_of
-from tests.support.suspending import Pieces, Stops, everywhere, in_pieces, stoppable
+from tests.support.comparing.recording import position_of
+from tests.support.frames.frame_cases import CASES, long_function
+from tests.support.frames.suspending import Pieces, Stops, everywhere, in_pieces, stoppable
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import (
     JUMPS,

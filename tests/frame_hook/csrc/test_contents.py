@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.hooking import Session, entry
+from tests.support.frames.hooking import Session, entry
 from ufuse.frame_hook import _hook
 
 UNKNOWN, ARBITRARY, ZERO = -3, -2, -1

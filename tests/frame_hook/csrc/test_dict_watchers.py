@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.hooking import K, Session, dispatcher, entry, growth
+from tests.support.frames.hooking import K, Session, dispatcher, entry, growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.hooking import (
+from tests.support.comparing.recording import FLOAT_FLAGS, LIBM
+from tests.support.frames.hooking import (
     NULL,
     K,
     Session,
     dispatcher,
     entry,
 )
-from tests.support.recording import FLOAT_FLAGS, LIBM
 from ufuse.frame_hook import _hook
 
 if TYPE_CHECKING:

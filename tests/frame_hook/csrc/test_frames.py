@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.hooking import (
+from tests.support.frames.hooking import (
     NULL,
     PROGRAMS,
     K,

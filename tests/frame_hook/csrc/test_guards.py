@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from tests.support.hooking import (
+from tests.support.frames.hooking import (
     NULL,
     K,
     Session,

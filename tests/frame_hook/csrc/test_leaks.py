@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.support.hooking import (
+from tests.support.frames.hooking import (
     PROGRAMS,
     K,
     Session,

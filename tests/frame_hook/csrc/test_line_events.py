@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.pieces import in_pieces
+from tests.support.frames.pieces import in_pieces
 
 X = np.arange(3.0)
 COMPILERS: list[Callable[[Any], Any]] = [ufuse.compile, lambda f: in_pieces(f, 1, 0, "numpy")]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.hooking import K, Session, dispatcher, entry
+from tests.support.frames.hooking import K, Session, dispatcher, entry
 from ufuse.frame_hook import _hook
 
 SLOW = 0.003  # seconds: far more than anything else here takes, however busy the machine

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.hooking import K, Session, dispatcher, entry
+from tests.support.frames.hooking import K, Session, dispatcher, entry
 
 WARM = 20  # calls after which rows about classes are skipped
 

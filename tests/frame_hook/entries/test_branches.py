@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.forking import outcome, plain
+from tests.support.frames.forking import outcome, plain
 from ufuse.frame_hook import session
 
 X = np.arange(1.0, 6.0)

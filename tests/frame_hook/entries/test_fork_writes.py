@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.forking import (
+from tests.support.frames.forking import (
     GIVEN,
     TIMES,
     X,

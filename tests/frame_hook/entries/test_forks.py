@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.forking import GIVEN, X, compared, forks, outcome
+from tests.support.frames.forking import GIVEN, X, compared, forks, outcome
 from ufuse.frame_hook.code.instructions import by_position, successors
 from ufuse.frame_hook.code.meeting import meeting_place
 from ufuse.frame_hook.interpreter.fork_refusals import REFUSALS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.native_loops import leave_loops
+from tests.support.nests.native_loops import leave_loops
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 
 
 def called(x: Any, f: float) -> Any:

@@ -9,9 +9,9 @@ import pytest
 
 import ufuse
 from tests.programs.exception_groups import PROGRAMS
-from tests.support.compare import MODES, check_same
-from tests.support.pieces import in_pieces
-from tests.support.registering import Program
+from tests.support.comparing.compare import MODES, check_same
+from tests.support.comparing.registering import Program
+from tests.support.frames.pieces import in_pieces
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 1000])

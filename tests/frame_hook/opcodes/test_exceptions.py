@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.recording import position_of
+from tests.support.comparing.recording import position_of
 
 
 def positions(error: BaseException) -> list[tuple[str, Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_same
+from tests.support.comparing.compare import MODES, check_same
 
 
 def test_constants_of_code_are_one_object_at_every_call() -> None:

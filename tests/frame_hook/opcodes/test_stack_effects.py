@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.pieces import in_pieces
+from tests.support.frames.pieces import in_pieces
 from tests.whole.corpus import effects, objects
 from ufuse.frame_hook.code.instructions import (
     ENDS,

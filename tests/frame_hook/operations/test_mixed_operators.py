@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_in_turn, check_same
+from tests.support.comparing.compare import MODES, check_in_turn, check_same
 
 
 class Union(set):  # type: ignore[type-arg]

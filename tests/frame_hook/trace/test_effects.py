@@ -12,8 +12,8 @@ import pytest
 
 import ufuse
 from tests.programs import dying
-from tests.support.compare import MODES, check_same
-from tests.support.registering import Program
+from tests.support.comparing.compare import MODES, check_same
+from tests.support.comparing.registering import Program
 
 
 def noticed(function: Callable[..., Any], make_args: Callable[[], tuple[Any, ...]]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import ufuse
-from tests.support.compare import check_same, misfits_of
+from tests.support.comparing.compare import check_same, misfits_of
 
 X = np.arange(3.0)
 

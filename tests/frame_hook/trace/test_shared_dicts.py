@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 
 X = np.arange(4.0)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import no_failures_inside
+from tests.support.nests.native_loops import no_failures_inside
 from ufuse.frame_hook.operations.arithmetic import LONGEST
 from ufuse.frame_hook.trace.guards import DEEPEST, GuardProgram, postfix
 from ufuse.frame_hook.trace.reasons import GraphBreak

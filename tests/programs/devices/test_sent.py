@@ -17,8 +17,8 @@ from tests import programs
 from tests.support.cupy_host import Host
 from tests.support.devices.near import unlike
 from tests.support.devices.sent import is_sent
-from tests.support.pieces import failures_heard
-from tests.support.registering import Program
+from tests.support.frames.pieces import failures_heard
+from tests.support.comparing.registering import Program
 
 MODULES = [
     name

@@ -7,7 +7,7 @@ import faulthandler
 import sys
 import time
 
-from tests.support.pieces import LENGTHS
+from tests.support.frames.pieces import LENGTHS
 from tests.whole.corpus.check import Tally, broken_everywhere
 from tests.whole.corpus.everything import CASES
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import FunctionType, MethodType
 from typing import Any
 
-from tests.support.recording import Call
+from tests.support.comparing.recording import Call
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import functools
 import itertools
 from dataclasses import dataclass, field
 
-from tests.support.compare import MODES, Difference, check_same
-from tests.support.pieces import failures_heard, in_pieces
+from tests.support.comparing.compare import MODES, Difference, check_same
+from tests.support.frames.pieces import failures_heard, in_pieces
 from tests.whole.corpus.case import Case
 from ufuse.compiled import CompiledFunction
 from ufuse.frame_hook.entries.entry import is_idle

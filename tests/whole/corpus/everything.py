@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.programs.arrays import PROGRAMS
 from tests.whole.corpus import arrays, effects, library, library_more, numpy_code, objects
 from tests.whole.corpus.case import Case, Corpus
-from tests.support import frame_cases
+from tests.support.frames import frame_cases
 
 
 def of_programs() -> list[Case]:

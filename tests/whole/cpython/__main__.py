@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 
-from tests.support.suites import (
+from tests.support.comparing.suites import (
     Comparison,
     aligned,
     arguments,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.suites import Suite
+from tests.support.comparing.suites import Suite
 
 SUITE = Suite(Path(__file__).resolve().parent, "traced")
 MODULES = tuple(

@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 import ufuse
-from tests.support.pieces import OWN
+from tests.support.frames.pieces import OWN
 from ufuse.backends import protocol
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.session import Session

@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.support.sharing import always_shared, loops_shared_at_once
-from tests.support.whole_calls import whole_at_once
+from tests.support.nests.sharing import always_shared, loops_shared_at_once
+from tests.support.nests.whole_calls import whole_at_once
 from tests.whole.fuzz.kinds import KINDS, Kind
 from tests.whole.fuzz.limits import limited
 from tests.whole.fuzz.shrink import shrunk

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.compare import Difference, check_same
+from tests.support.comparing.compare import Difference, check_same
 from tests.whole.fuzz.check import MODES, Tried, World, without_reset
 from tests.whole.fuzz.python.programs import PythonProgram
 from tests.whole.fuzz.states import error_state

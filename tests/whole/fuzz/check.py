@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 
 import ufuse
-from tests.support.compare import MODES, Difference, Mode, check_lifetimes, check_same
-from tests.support.improved import Improved
+from tests.support.comparing.compare import MODES, Difference, Mode, check_lifetimes, check_same
+from tests.support.nests.improved import Improved
 from tests.whole.fuzz.values import Given, made
 from ufuse.backends.numpy import BACKEND
 from ufuse.backends.protocol import Options

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import numpy as np
 
 import ufuse
-from tests.support.compare import MODES, Difference, Mode, check_same
+from tests.support.comparing.compare import MODES, Difference, Mode, check_same
 from tests.support.cupy_host import Host, install
 from tests.support.cupy_host.driver import ORDERS
 from tests.support.real_device import RealDevice, real_device

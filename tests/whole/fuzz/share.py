@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 
 import ufuse
-from tests.support.native_loops import loops_of
+from tests.support.nests.native_loops import loops_of
 from tests.whole.fuzz.kinds import KINDS, Kind
 
 

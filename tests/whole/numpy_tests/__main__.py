@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.support.suites import (
+from tests.support.comparing.suites import (
     Comparison,
     aligned,
     arguments,

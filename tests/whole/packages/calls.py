@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from tests.support.recording import Call, arguments
+from tests.support.comparing.recording import Call, arguments
 from tests.whole.packages import inputs
 
 FOLDER = Path(__file__).resolve().parent / "calls"

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[3]))
-from tests.support.outcomes import Failures, Outcomes, write_outcomes
+from tests.support.comparing.outcomes import Failures, Outcomes, write_outcomes
 
 sys.path.pop()
 

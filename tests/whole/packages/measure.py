@@ -14,8 +14,8 @@ from types import FunctionType
 from typing import Any
 
 import ufuse
-from tests.support.compare import MODES, Comparison, Difference, check_same
-from tests.support.recording import Call
+from tests.support.comparing.compare import MODES, Comparison, Difference, check_same
+from tests.support.comparing.recording import Call
 from tests.whole.packages.calls import Line, Unavailable, takes_decorator
 from tests.whole.packages.visible import has_pandas, shown, visible
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tests.support.suites import Comparison, Suite, summed
+from tests.support.comparing.suites import Comparison, Suite, summed
 
 HERE = Path(__file__).resolve().parent
 SUITE = Suite(HERE, "compiled")

@@ -15,7 +15,7 @@ from typing import TextIO
 import numpy as np
 
 import ufuse
-from tests.support.outcomes import Failures
+from tests.support.comparing.outcomes import Failures
 from tests.whole.packages.calls import parsed
 from tests.whole.packages.measure import Row, Wanted, measured
 

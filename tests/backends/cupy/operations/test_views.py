@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_same
+from tests.support.comparing.compare import MODES, check_same
 from tests.support.cupy_host import Host
 from tests.support.restated import check_restated, import_late_modules
 

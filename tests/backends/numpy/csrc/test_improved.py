@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.nests import FLAGS, DoubtError, State, address_of, native, nest
+from tests.support.nests.executed import FLAGS, DoubtError, State, address_of, native, nest
 
 ARRAY, RANGE = ("array", "d", 1, True), ("range",)
 

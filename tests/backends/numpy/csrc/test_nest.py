@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.nests import (
+from tests.support.nests.executed import (
     FLAGS,
     MATH,
     NATIVE,

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_code import RANGE, Code
+from tests.support.nests.nest_code import RANGE, Code
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import Nest
 from ufuse.graph.nest_slots import ArraySlot, NumberSlot

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_code import Code, array, number
-from tests.support.no_memory import ends_without_memory
+from tests.support.nests.nest_code import Code, array, number
+from tests.support.nests.no_memory import ends_without_memory
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import Nest
 from ufuse.graph.nest_slots import RangeSlot

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.no_memory import called_once
+from tests.support.nests.no_memory import called_once
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.llvm import background
 from ufuse.backends.numpy.nests import nest_object

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_code import RANGE, Code, array, number
-from tests.support.no_memory import ends_without_memory
+from tests.support.nests.nest_code import RANGE, Code, array, number
+from tests.support.nests.no_memory import ends_without_memory
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import Map, Nest, Scalar, Step, View
 from ufuse.graph.semantics import nest_reference

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.nests import HELPERS
+from tests.support.nests.executed import HELPERS
 from ufuse.backends.numpy import _tiles
 
 LONG, POINTER = ctypes.c_int64, ctypes.c_void_p

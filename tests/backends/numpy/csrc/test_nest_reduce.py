@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.nests import HELPERS, Own
+from tests.support.nests.executed import HELPERS, Own
 from ufuse.backends.numpy import _tiles
 
 REDUCE = ctypes.PYFUNCTYPE(

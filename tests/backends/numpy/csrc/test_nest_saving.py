@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.nests import FLAGS, DoubtError, State, address_of, native
+from tests.support.nests.executed import FLAGS, DoubtError, State, address_of, native
 from tests.support.tiles import assert_same
 from ufuse.backends.numpy import _tiles
 

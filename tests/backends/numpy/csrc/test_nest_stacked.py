@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_code import RANGE as TURNS
-from tests.support.nest_code import Code
-from tests.support.no_memory import ends_without_memory
+from tests.support.nests.nest_code import RANGE as TURNS
+from tests.support.nests.nest_code import Code
+from tests.support.nests.no_memory import ends_without_memory
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.nests import nest_object
 from ufuse.graph.nest import Nest

@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_checks import check_improved, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number
-from tests.support.random_nests import Draw
+from tests.support.nests.nest_checks import check_improved, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.random_nests import Draw
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy import nests as makers
 from ufuse.backends.numpy.llvm import background

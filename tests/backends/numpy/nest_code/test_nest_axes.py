@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_checks import check_improved, exact, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.nest_checks import check_improved, exact, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.nest_code import nests
 from ufuse.backends.numpy.nest_passes.axes import SHORTEST, by_rows
 from ufuse.backends.numpy.nest_passes.flow import Flow

@@ -13,9 +13,9 @@ from ufuse.backends.numpy.nest_passes import alike
 
 pytest.importorskip("llvmlite")
 
-from tests.support.native_loops import native_turns
-from tests.support.nest_checks import check_improved, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
+from tests.support.nests.native_loops import native_turns
+from tests.support.nests.nest_checks import check_improved, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number, turning
 from ufuse.backends.numpy.nest_code import nests
 from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.backends.numpy.nest_passes.alike import is_alike, not_alike

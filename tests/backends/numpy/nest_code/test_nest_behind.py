@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_checks import check_improved, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.nest_checks import check_improved, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.nest_passes.versions import is_copy, versioned
 from ufuse.graph.nest import Nest
 from ufuse.graph.nest_types import TURNS

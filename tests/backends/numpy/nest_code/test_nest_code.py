@@ -15,9 +15,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from tests.support.alarms import on_alarm
-from tests.support.nest_checks import check, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number
-from tests.support.random_nests import Draw
+from tests.support.nests.nest_checks import check, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.random_nests import Draw
 from ufuse.backends.numpy.nest_code.instructions import TYPED
 from ufuse.backends.numpy.nest_code.nests import PATIENCE
 from ufuse.graph.nest import Nest

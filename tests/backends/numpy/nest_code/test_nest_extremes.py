@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.native_loops import native_turns
-from tests.support.nest_checks import check_improved, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.native_loops import native_turns
+from tests.support.nests.nest_checks import check_improved, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.nest_passes.extremes import with_short_chains
 from ufuse.backends.numpy.nest_passes.versions import versioned
 from ufuse.graph.nest import Instruction, Nest

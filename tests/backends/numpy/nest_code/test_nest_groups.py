@@ -15,9 +15,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.native_loops import native_turns
-from tests.support.nest_checks import check_improved, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.native_loops import native_turns
+from tests.support.nests.nest_checks import check_improved, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.nest_passes import keeping
 from ufuse.backends.numpy.nest_passes.groups import Group, lanes, with_groups
 from ufuse.backends.numpy.nest_passes.keeping import is_wide, keeps_flags, not_keeping, wide

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_checks import check_improved, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
+from tests.support.nests.nest_checks import check_improved, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number, turning
 from ufuse.backends.numpy.nest_passes.flow import Flow
 from ufuse.backends.numpy.nest_passes.latches import latches_of
 from ufuse.graph.nest import Nest

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_code import RANGE, Code, Machine, array, number
-from tests.support.random_maps import Draw, Part, outcome
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.random_maps import Draw, Part, outcome
 from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.backends.numpy.nest_passes.operands import without_repetition
 from ufuse.graph.nest import Map, Scalar, Step, View

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_checks import check_improved, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.nest_checks import check_improved, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
 from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.backends.numpy.nest_passes.versions import versioned
 from ufuse.graph.nest import Nest

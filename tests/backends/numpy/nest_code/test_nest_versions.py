@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.nest_checks import check, check_improved, over
-from tests.support.nest_code import RANGE, Code, Machine, array, number, turning
+from tests.support.nests.nest_checks import check, check_improved, over
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number, turning
 from ufuse.backends.numpy.nest_code.nests import nest_text
 from ufuse.backends.numpy.nest_passes.fits import Fits
 from ufuse.backends.numpy.nest_passes.versions import versioned

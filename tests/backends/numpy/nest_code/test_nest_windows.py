@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import leave_loops, loops_of
+from tests.support.nests.native_loops import leave_loops, loops_of
 from ufuse.backends.numpy.nest_code.nests import is_of_arrays
 from ufuse.backends.numpy.nest_passes.versions import is_copy, is_late, versioned
 from ufuse.backends.numpy.nest_passes.windows import without_side_ways

@@ -18,8 +18,8 @@ pytest.importorskip("llvmlite")
 
 import ufuse
 from tests.support.alarms import AlarmError, on_alarm
-from tests.support.native_loops import loops_of, native_turns
-from tests.support.sharing import (
+from tests.support.nests.native_loops import loops_of, native_turns
+from tests.support.nests.sharing import (
     always_shared,
     in_python_threads,
     loops_shared_at_once,

@@ -19,10 +19,10 @@ pytest.importorskip("llvmlite")
 
 import ufuse
 from tests.support.alarms import called_with_alarm, on_alarm
-from tests.support.native_loops import native_turns
-from tests.support.nest_code import Machine
-from tests.support.random_maps import Draw, outcome
-from tests.support.sharing import always_shared, in_python_threads
+from tests.support.nests.native_loops import native_turns
+from tests.support.nests.nest_code import Machine
+from tests.support.nests.random_maps import Draw, outcome
+from tests.support.nests.sharing import always_shared, in_python_threads
 from ufuse.backends.numpy import _tiles
 from ufuse.graph.nest_types import TURNS
 

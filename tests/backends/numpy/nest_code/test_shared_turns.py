@@ -19,9 +19,9 @@ pytest.importorskip("llvmlite")
 
 import ufuse
 from tests.support.alarms import on_alarm
-from tests.support.native_loops import loops_of, native_turns
-from tests.support.nest_code import Code, array, number
-from tests.support.sharing import always_shared, in_python_threads, numbers, shared_turns
+from tests.support.nests.native_loops import loops_of, native_turns
+from tests.support.nests.nest_code import Code, array, number
+from tests.support.nests.sharing import always_shared, in_python_threads, numbers, shared_turns
 from ufuse.backends.numpy import _tiles
 from ufuse.backends.numpy.nest_passes.independence import OwnPart, outermost_turn, own_parts
 from ufuse.graph.nest_slots import RangeSlot

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import ufuse
-from tests.support.native_loops import leave_loops, loops_of
+from tests.support.nests.native_loops import leave_loops, loops_of
 from ufuse import decorator
 from ufuse.backends.numpy import nests
 from ufuse.frame_hook.nests.entries import choice, whole

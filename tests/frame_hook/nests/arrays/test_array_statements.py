@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_same
-from tests.support.improved import Improved
-from tests.support.native_loops import native_turns
-from tests.support.recording import arguments
-from tests.support.reference_nests import ReferenceNest, loops_are_left, on_the_reference
+from tests.support.comparing.compare import MODES, check_same
+from tests.support.comparing.recording import arguments
+from tests.support.nests.improved import Improved
+from tests.support.nests.native_loops import native_turns
+from tests.support.nests.reference_nests import ReferenceNest, loops_are_left, on_the_reference
 from ufuse.frame_hook.nests.entries import choice
 
 pytestmark = pytest.mark.any_python

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import loops_of, native_turns
+from tests.support.nests.native_loops import loops_of, native_turns
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord

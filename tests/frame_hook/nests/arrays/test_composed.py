@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.native_loops import native_turns
+from tests.support.nests.native_loops import native_turns
 
 pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 

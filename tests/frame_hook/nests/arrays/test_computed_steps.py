@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import loops_of, native_turns
+from tests.support.nests.native_loops import loops_of, native_turns
 from ufuse.graph.semantics.check_nest import check_nest
 from ufuse.graph.text.nest_listing import listing
 from ufuse.graph.text.nest_parser import parse_nest

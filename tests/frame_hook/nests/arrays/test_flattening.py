@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.support.native_loops import native_turns
+from tests.support.nests.native_loops import native_turns
 
 pytest.importorskip("llvmlite")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
-from tests.support.native_loops import native_turns
-from tests.support.reference_nests import on_the_reference
+from tests.support.comparing.compare import check_same
+from tests.support.nests.native_loops import native_turns
+from tests.support.nests.reference_nests import on_the_reference
 
 pytestmark = pytest.mark.any_python
 

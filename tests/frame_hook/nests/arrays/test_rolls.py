@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.native_loops import native_turns
+from tests.support.nests.native_loops import native_turns
 
 pytestmark = pytest.mark.any_python
 

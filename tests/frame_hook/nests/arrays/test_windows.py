@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_same
-from tests.support.improved import Improved
-from tests.support.native_loops import loops_of, native_turns
-from tests.support.recording import arguments
+from tests.support.comparing.compare import MODES, check_same
+from tests.support.comparing.recording import arguments
+from tests.support.nests.improved import Improved
+from tests.support.nests.native_loops import loops_of, native_turns
 
 pytestmark = pytest.mark.usefixtures("loops_are_left")
 

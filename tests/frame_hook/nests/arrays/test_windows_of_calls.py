@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.compare import check_same
-from tests.support.native_loops import called, hits
-from tests.support.recording import arguments
+from tests.support.comparing.compare import check_same
+from tests.support.comparing.recording import arguments
+from tests.support.nests.native_loops import called, hits
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names
 from ufuse.frame_hook.nests.entries import whole

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
-from tests.support.native_loops import hits, leave_loops, loops_of, native_turns
-from tests.support.recording import arguments
-from tests.support.reference_nests import on_the_reference
+from tests.support.comparing.compare import check_same
+from tests.support.comparing.recording import arguments
+from tests.support.nests.native_loops import hits, leave_loops, loops_of, native_turns
+from tests.support.nests.reference_nests import on_the_reference
 from ufuse.frame_hook.nests.known.refusals import refusal_of
 
 pytest.importorskip("llvmlite")

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_in_turn, check_same
-from tests.support.native_loops import loops_of, native_turns, no_failures_inside
+from tests.support.comparing.compare import check_in_turn, check_same
+from tests.support.nests.native_loops import loops_of, native_turns, no_failures_inside
 from ufuse.frame_hook.nests.entries import whole
 
 pytest.importorskip("llvmlite")

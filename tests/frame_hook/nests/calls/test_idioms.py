@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import called, check_kept, check_whole_call, hits
+from tests.support.nests.native_loops import called, check_kept, check_whole_call, hits
 
 pytest.importorskip("llvmlite")
 

@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import called, check_kept, check_whole_call, hits, native_turns
+from tests.support.nests.native_loops import (
+    called,
+    check_kept,
+    check_whole_call,
+    hits,
+    native_turns,
+)
 from ufuse.graph.nest import Nest
 from ufuse.graph.semantics import nest_reference
 from ufuse.graph.semantics.check_nest import check_nest

@@ -18,7 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.native_loops import called, check_kept, check_whole_call, hits, native_turns
+from tests.support.nests.native_loops import (
+    called,
+    check_kept,
+    check_whole_call,
+    hits,
+    native_turns,
+)
 from ufuse.frame_hook.nests.entries import screening
 
 pytest.importorskip("llvmlite")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import (
+from tests.support.nests.native_loops import (
     called,
     check_kept,
     check_whole_call,

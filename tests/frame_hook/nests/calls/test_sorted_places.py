@@ -11,7 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.support.native_loops import native_turns
+from tests.support.nests.native_loops import native_turns
 from ufuse.frame_hook.nests.calls import sorted_places
 
 pytest.importorskip("llvmlite")

@@ -14,7 +14,13 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import called, check_kept, check_whole_call, hits, native_turns
+from tests.support.nests.native_loops import (
+    called,
+    check_kept,
+    check_whole_call,
+    hits,
+    native_turns,
+)
 from ufuse.graph.nest import Nest
 from ufuse.graph.text.nest_parser import parse_nest
 

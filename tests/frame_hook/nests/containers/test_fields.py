@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import native_turns
+from tests.support.nests.native_loops import native_turns
 
 pytest.importorskip("llvmlite")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 import ufuse
-from tests.support.native_loops import loops_of
+from tests.support.nests.native_loops import loops_of
 
 pytest.importorskip("llvmlite")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.compare import check_same
-from tests.support.native_loops import check_whole_call, native_turns
-from tests.support.recording import arguments
+from tests.support.comparing.compare import check_same
+from tests.support.comparing.recording import arguments
+from tests.support.nests.native_loops import check_whole_call, native_turns
 from ufuse import compile as compiled_by_ufuse
 
 pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import called, check_kept, check_whole_call, hits
+from tests.support.nests.native_loops import called, check_kept, check_whole_call, hits
 from ufuse.graph.nest_slots import ResultSlot
 from ufuse.graph.text.nest_parser import parse_nest
 

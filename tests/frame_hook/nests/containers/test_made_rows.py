@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.native_loops import called, check_kept, check_whole_call
+from tests.support.nests.native_loops import called, check_kept, check_whole_call
 
 pytest.importorskip("llvmlite")
 

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 import ufuse
-from tests.support.native_loops import (
+from tests.support.nests.native_loops import (
     called,
     check_kept,
     check_whole_call,
     hits,
     no_failures_inside,
 )
-from tests.support.random_own_lists import arguments_of, program_of
+from tests.support.nests.random_own_lists import arguments_of, program_of
 
 pytest.importorskip("llvmlite")
 

@@ -17,9 +17,15 @@ from typing import Any
 import pytest
 
 import ufuse
-from tests.support.native_loops import called, check_kept, check_whole_call, hits, native_turns
-from tests.support.random_rows import graph_of, program_of
-from tests.support.reference_nests import on_the_reference
+from tests.support.nests.native_loops import (
+    called,
+    check_kept,
+    check_whole_call,
+    hits,
+    native_turns,
+)
+from tests.support.nests.random_rows import graph_of, program_of
+from tests.support.nests.reference_nests import on_the_reference
 from ufuse.graph.text.nest_parser import parse_nest
 
 pytest.importorskip("llvmlite")

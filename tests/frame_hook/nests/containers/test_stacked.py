@@ -18,10 +18,10 @@ import pytest
 
 import ufuse
 from tests.support.alarms import called_with_alarm, on_alarm
-from tests.support.compare import check_in_turn, check_same
-from tests.support.native_loops import loops_of, native_turns, no_failures_inside
-from tests.support.recording import arguments
-from tests.support.reference_nests import on_the_reference
+from tests.support.comparing.compare import check_in_turn, check_same
+from tests.support.comparing.recording import arguments
+from tests.support.nests.native_loops import loops_of, native_turns, no_failures_inside
+from tests.support.nests.reference_nests import on_the_reference
 from ufuse import decorator
 
 pytestmark = pytest.mark.any_python

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_in_turn
-from tests.support.native_loops import check_whole_call, native_turns
+from tests.support.comparing.compare import check_in_turn
+from tests.support.nests.native_loops import check_whole_call, native_turns
 
 pytest.importorskip("llvmlite")
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
-from tests.support.native_loops import hits
-from tests.support.recording import arguments
+from tests.support.comparing.compare import check_same
+from tests.support.comparing.recording import arguments
+from tests.support.nests.native_loops import hits
 from ufuse import decorator
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names

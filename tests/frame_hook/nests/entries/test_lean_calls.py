@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.improved import Improved
-from tests.support.native_loops import called
+from tests.support.nests.improved import Improved
+from tests.support.nests.native_loops import called
 
 pytest.importorskip("llvmlite")
 

@@ -17,7 +17,7 @@ import pytest
 import ufuse
 from benchmarks.cases.loops.solvers import pagerank_sparse, rosenbrock
 from benchmarks.cases.loops.tables import viterbi
-from tests.support.native_loops import loops_of
+from tests.support.nests.native_loops import loops_of
 from ufuse import decorator
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import CodeRecord, Visits

@@ -21,10 +21,10 @@ import pytest
 import ufuse
 from benchmarks.cases.loops.sequences import sieve
 from benchmarks.cases.loops.tables import edit_distance
-from tests.support.compare import check_same
-from tests.support.improved import Improved
-from tests.support.native_loops import called, hits, native_turns
-from tests.support.recording import arguments
+from tests.support.comparing.compare import check_same
+from tests.support.comparing.recording import arguments
+from tests.support.nests.improved import Improved
+from tests.support.nests.native_loops import called, hits, native_turns
 from ufuse.backends.numpy import _tiles
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code.instructions import slot_names

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.native_loops import called, check_kept, check_whole_call, hits
+from tests.support.nests.native_loops import called, check_kept, check_whole_call, hits
 
 pytestmark = [pytest.mark.any_python, pytest.mark.usefixtures("loops_are_left")]
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_same
-from tests.support.native_loops import leave_loops, loops_of, native_turns
-from tests.support.recording import arguments
+from tests.support.comparing.compare import MODES, check_same
+from tests.support.comparing.recording import arguments
+from tests.support.nests.native_loops import leave_loops, loops_of, native_turns
 
 pytest.importorskip("llvmlite")
 

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from tests.support.native_loops import native_turns
+from tests.support.nests.native_loops import native_turns
 from ufuse.backends.numpy.nest_code import nests
 from ufuse.graph.nest import Instruction, Nest
 

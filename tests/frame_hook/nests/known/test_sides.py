@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_same
-from tests.support.native_loops import native_turns
+from tests.support.comparing.compare import check_same
+from tests.support.nests.native_loops import native_turns
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.nests.known.sides import left_in_function, left_in_loop, read_in_loop
 

@@ -22,10 +22,10 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support import odd_turns
-from tests.support.improved import Improved
-from tests.support.native_loops import loops_of
-from tests.support.odd_turns import PROGRAMS, TURNS, arguments_of, counting, elements, inner
+from tests.support.nests import odd_turns
+from tests.support.nests.improved import Improved
+from tests.support.nests.native_loops import loops_of
+from tests.support.nests.odd_turns import PROGRAMS, TURNS, arguments_of, counting, elements, inner
 from ufuse import decorator
 
 pytest.importorskip("llvmlite")

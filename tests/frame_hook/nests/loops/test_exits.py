@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import loops_of, native_turns
+from tests.support.nests.native_loops import loops_of, native_turns
 from ufuse import decorator
 from ufuse.frame_hook.nests.entries import whole
 from ufuse.frame_hook.nests.known.positions import while_headers

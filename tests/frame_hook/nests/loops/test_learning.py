@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import check_kept, native_turns
+from tests.support.nests.native_loops import check_kept, native_turns
 from ufuse.frame_hook import _hook
 from ufuse.frame_hook.code import instructions
 from ufuse.frame_hook.entries.learned import READ_AT_ONCE, CodeRecord, Visits

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.improved import Improved
-from tests.support.native_loops import native_turns
+from tests.support.nests.improved import Improved
+from tests.support.nests.native_loops import native_turns
 from ufuse.backends.numpy import nests
 from ufuse.frame_hook.nests.known.frames import Function, Version
 from ufuse.frame_hook.nests.known.kinds import NumberKind

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.native_loops import native_turns
+from tests.support.nests.native_loops import native_turns
 
 pytest.importorskip("llvmlite")
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.native_loops import leave_loops, loops_of, native_turns
-from tests.support.nest_code import RANGE, Code, number
+from tests.support.nests.native_loops import leave_loops, loops_of, native_turns
+from tests.support.nests.nest_code import RANGE, Code, number
 from tests.support.sources import ROOT
 from ufuse.backends.numpy.nest_code.powers import POWERS
 from ufuse.backends.numpy.nest_passes import nearest

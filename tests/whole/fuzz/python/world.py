@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.compare import MODES, Difference, check_same
+from tests.support.comparing.compare import MODES, Difference, check_same
 from tests.whole.fuzz.check import Tried, World
 from tests.whole.fuzz.values import Given, array
 

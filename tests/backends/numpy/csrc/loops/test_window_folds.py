@@ -11,7 +11,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import ufuse
-from tests.support.compare import check_same
+from tests.support.comparing.compare import check_same
 from ufuse.backends.numpy import _tiles, windows
 
 pytestmark = pytest.mark.any_python

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ufuse
-from tests.support.compare import check_in_turn
+from tests.support.comparing.compare import check_in_turn
 
 PLACES = (4, 5, 6, 9, 4, 30)
 

@@ -17,7 +17,7 @@ import warnings
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from tests.support.recording import position_of
+from tests.support.comparing.recording import position_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

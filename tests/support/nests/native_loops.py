@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import ufuse
-from tests.support.compare import MODES, check_same, misfits_of
-from tests.support.copying import independent_copy
-from tests.support.modes import EVERY, asks, one_of, shows
-from tests.support.recording import Call, Mode, arguments, recorded
+from tests.support.comparing.compare import MODES, check_same, misfits_of
+from tests.support.comparing.copying import independent_copy
+from tests.support.comparing.modes import EVERY, asks, one_of, shows
+from tests.support.comparing.recording import Call, Mode, arguments, recorded
 from ufuse.frame_hook import session
 from ufuse.frame_hook.nests.entries import choice, left_loops
 from ufuse.frame_hook.nests.entries.records import LoopRecord

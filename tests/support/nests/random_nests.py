@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.nest_code import RANGE, Code, array, number
+from tests.support.nests.nest_code import RANGE, Code, array, number
 from ufuse.graph.nest import Nest
 from ufuse.graph.nest_types import (
     ELEMENTS,

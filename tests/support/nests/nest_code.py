@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.nests import Own
+from tests.support.nests.executed import Own
 from ufuse.backends.numpy.llvm.background import Work
 from ufuse.backends.numpy.nest_code.maps import SCRATCHES
 from ufuse.backends.numpy.nest_code.nests import compiled_nest, improved_nest

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.nest_code import RANGE, Code, Machine, array, number
+from tests.support.nests.nest_code import RANGE, Code, Machine, array, number
 from ufuse.graph.nest import Map, Nest, Scalar, Step, View
 from ufuse.graph.nest_types import F64, I64, Value
 from ufuse.graph.semantics.nest_arithmetic import DoubtError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.nest_code import Machine
+from tests.support.nests.nest_code import Machine
 from ufuse.graph.nest import Nest
 from ufuse.graph.nest_types import TURNS
 from ufuse.graph.semantics.nest_arithmetic import DoubtError, UnlikeNansError, bits

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from tests.support.recording import Mode, Outcome
+from tests.support.comparing.recording import Mode, Outcome
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.recording import MODES, Mode
+from tests.support.comparing.recording import MODES, Mode
 
 Function = Callable[..., Any]
 Make = Callable[[], tuple[Any, ...]]

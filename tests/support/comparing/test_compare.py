@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.support.compare import (
+from tests.support.comparing.compare import (
     MODES,
     Difference,
     Mode,
@@ -20,8 +20,8 @@ from tests.support.compare import (
     check_lifetimes,
     check_same,
 )
-from tests.support.copying import independent_copy
-from tests.support.modes import EVERY
+from tests.support.comparing.copying import independent_copy
+from tests.support.comparing.modes import EVERY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

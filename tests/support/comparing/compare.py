@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from tests.support.copying import address, independent_copy
-from tests.support.device_arrays import face, is_array, is_device_array, on_host
-from tests.support.modes import in_turn, shows
-from tests.support.recording import (
+from tests.support.comparing.copying import address, independent_copy
+from tests.support.comparing.device_arrays import face, is_array, is_device_array, on_host
+from tests.support.comparing.modes import in_turn, shows
+from tests.support.comparing.recording import (
     FLOAT_FLAG_NAMES,
     MODES,
     Call,

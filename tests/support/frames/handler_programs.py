@@ -6,7 +6,7 @@ import random
 import warnings
 from typing import Any
 
-from tests.support import handler_cases
+from tests.support.frames import handler_cases
 
 NAMES = ("ValueError", "KeyError", "TypeError", "IndexError")
 
