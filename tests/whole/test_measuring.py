@@ -607,3 +607,21 @@ def test_explain_shows_plain_pythons_time_and_what_was_given_back() -> None:
     assert text.startswith("recurrence() runs as plain Python: its loop has no native code.")
     assert "it runs as plain Python, " in text
     assert "a turn; as graphs a turn took " in text
+
+
+def test_calls_within_one_that_rests_are_part_of_it() -> None:
+    """Compiled runs that are disturbed rest, plainly: what such a call calls is no sample of how long calls take."""
+
+    @ufuse.compile
+    def number(n: int, known: dict[int, int]) -> int:
+        if n < 2:
+            return n
+        if n not in known:
+            known[n] = number(n - 1, known) + number(n - 2, known)
+        return known[n]
+
+    for _ in range(3000):
+        assert number(60, {}) == 1548008755920
+    decisions = number.__ufuse_session__.decisions
+    assert decisions
+    assert {found.way for found in decisions} == {"plain"}

@@ -218,7 +218,8 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     if (trial->rests > 0 && !put_off) {
         trial->rests--;
         run->way = trial_waits(trial, tries_callees(cache));
-        run->trial = run->way == WAY_PLAIN ? NULL : trial;
+        run->trial =
+            trial; /* so that calls within it, which are shorter, are not timed one by one */
         return;
     }
     if (!trial_compares(trial, extent)) {
