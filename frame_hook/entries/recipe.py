@@ -231,6 +231,11 @@ class Recipe:
         """The register of this very object."""
         return self.row("const", what=value)
 
+    def _key(self, key: Any) -> Register:
+        """The register of a key of a dict that the trace has made."""
+        symbol = self.trace.key_symbol(key)
+        return self.constant(key) if symbol is None else self.register(symbol)
+
     def row(self, kind: RowKind, *operands: Register, what: Any = None) -> Made:
         """One more row; its register."""
         self.rows.append(Row(kind, operands, what))
@@ -276,9 +281,7 @@ class Recipe:
             case List(items=items):
                 return self.row("list", *self.registers(items))
             case Dict(items=entries):
-                pairs = [
-                    r for k, v in entries.items() for r in (self.constant(k), self.register(v))
-                ]
+                pairs = [r for k, v in entries.items() for r in (self._key(k), self.register(v))]
                 return self.row("dict", *pairs)
             case View(of=mapping, kind=kind):
                 owner = OrderedDict if isinstance(mapping.items, OrderedDict) else dict
@@ -408,7 +411,7 @@ class Recipe:
                     self.call(deque.append, made, self.register(item))
             case Dict(items=entries):
                 for key, value in entries.items():
-                    self.row("dict_set", made, self.constant(key), self.register(value))
+                    self.row("dict_set", made, self._key(key), self.register(value))
             case Function(attributes=attributes):
                 for name, written in attributes.items():
                     self.call(setattr, made, self.constant(name), self.register(written))

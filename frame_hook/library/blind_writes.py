@@ -63,7 +63,8 @@ def _of_items(changing: Any) -> Callable[..., Write | None]:
 
 def _of_key(changing: Any) -> Callable[..., Write]:
     def write(interpreter: Interpreter, _: Unread, key: Symbol, /) -> Write:
-        return changing, (Constant(key_of(interpreter, key)),)
+        known = key_of(interpreter, key)
+        return changing, (interpreter.trace.key_symbol(known) or Constant(known),)
 
     return write
 

@@ -251,7 +251,8 @@ def key_of(interpreter: Interpreter, symbol: Symbol) -> Any:
     """
     symbol = interpreter.trace.look(symbol)
     match symbol:
-        case Constant(value=value):
+        case Constant(value=value, source=source):
+            interpreter.trace.note_key(value, None if source is None else Unread(source, value))
             return value
         case Integer(size=value, source=None):
             return interpreter.trace.sizes.fixed(value)

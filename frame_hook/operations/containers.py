@@ -154,8 +154,8 @@ def delete_slice(interpreter: Interpreter, target: List, key: Slice) -> None:
 def store_entry(interpreter: Interpreter, target: Dict, key: Symbol, value: Symbol) -> None:
     """`target[key] = value`."""
     trace = interpreter.trace
-    key = trace.look(key)
     name = key_of(interpreter, key)
+    key = trace.key_symbol(name) or trace.look(key)
     refuse_finalizer(target.items.get(name))
     if trace.changes.note(target):
         trace.changes.replaced(target.items.get(name))

@@ -90,6 +90,7 @@ def _store_unread(interpreter: Interpreter, container: Symbol, key: Symbol, valu
         return False
     refuse_finalizer(container)
     source = container.source
+    key = trace.key_symbol(name) or key
     trace.guards.check("TYPE", source, dict)
     trace.changes.blind_entry(source, container.value, key, name, value)
     return True

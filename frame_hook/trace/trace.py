@@ -77,6 +77,7 @@ class Trace:
         self.look = self.reader.look
         self._varying = varying
         self._of_code: dict[int, Tuple | Slice] = {}  # by id of a constant in code
+        self.keys: dict[int, tuple[Any, Unread | None]] = {}  # see `note_key`
         self.code_constants: dict[int, tuple[Any, ...] | slice] = {}  # by id of such a symbol
         self.frozensets: dict[int, tuple[Constant, Step]] = {}  # by id of one made here
         self.state: list[Symbol] = [
@@ -102,6 +103,20 @@ class Trace:
         """A frozenset that the trace made by this step: another object at every call."""
         self.frozensets[id(symbol)] = symbol, step
         return symbol
+
+    def note_key(self, value: Any, given: Unread | None) -> None:
+        """Remember where the object comes from that may be a key of a dict; None: it stands in the code.
+
+        A later call may have an equal object in that place, which is then the key. Where one object comes from both,
+        nothing tells the keys apart, and it stays what it is.
+        """
+        _, known = self.keys.setdefault(id(value), (value, given))
+        if known is not None and given is None:
+            self.keys[id(value)] = value, None
+
+    def key_symbol(self, value: Any) -> Unread | None:
+        """What is to be the key in the place of an object that was one while tracing; None: the object itself."""
+        return self.keys.get(id(value), (value, None))[1]
 
     def found_bound(self, symbol: Unread) -> None:
         """Guard that a slot of the frame is not empty, for it may be handed on unread; at the entry none is."""

@@ -262,7 +262,7 @@ def heap_of_the_frame(x, h):
     return h, taken, heapq.nlargest(2, h), heapq.nsmallest(2, h, key=lambda one: -one), x
 
 
-@PROGRAMS.whole()
+@PROGRAMS.either()  # its loop may become native code
 def shortest_paths(x):
     graph = {0: {1: 4, 2: 1}, 1: {3: 1}, 2: {1: 2, 3: 5}, 3: {}}
     best, waiting = {0: 0}, [(0, 0)]
