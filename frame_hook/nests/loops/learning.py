@@ -9,9 +9,9 @@ as it was, and turns of the loop, are among it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from ufuse.frame_hook.nests.known.frames import Version
 from ufuse.frame_hook.nests.known.kinds import EitherError, EitherKind, NotNativeError, NumberKind
@@ -27,10 +27,11 @@ from ufuse.frame_hook.nests.known.values import Kind, ListedKind, Turning
 from ufuse.frame_hook.nests.loops.versions import Versions
 from ufuse.frame_hook.trace.reasons import GraphBreak
 
+T = TypeVar("T")
 
-@contextmanager
-def all_at_once(reader: Versions) -> Iterator[None]:
-    """Read a loop anew when all is known of the lists that it makes, of the loops in it and of its numbers.
+
+def all_at_once(reader: Versions, read: Callable[[], T]) -> T:
+    """What reading a loop gives; it is to be read anew when all is known of its lists, numbers and the loops in it.
 
     Whatever else ends a reading in which something was learned may be due to blocks that the next one does not have.
 
@@ -39,58 +40,64 @@ def all_at_once(reader: Versions) -> Iterator[None]:
 
     """
     try:
-        yield
+        found = read()
     except (NotNativeError, EitherError, ReadAnewError, GraphBreak):
         if reader.tries == reader.begun:
             raise
-    if reader.tries != reader.begun:
-        raise LearnedError(reader.tries)
+    else:
+        if reader.tries == reader.begun:
+            return found
+    # Not within the handler: what was raised there must not outlive this, with the program's objects in its frames.
+    raise LearnedError(reader.tries)
 
 
-def go_on(reader: Versions, more: GrowError | RollError | WidenError) -> None:
+def go_on(reader: Versions, more: GrowError | RollError | WidenError) -> bool:
     """Go on where a list, dict or set is made, which gets what was not known, or where a loop begins.
 
-    Raises:
-        ReadAnewError: reading cannot go on there.
-
+    Whether that can be: who has caught `more` raises it again where not. Raised here it would keep itself alive, by the
+    frame in its traceback, and with it the program's objects.
     """
     if reader.tries.recursive or _is_known(reader.begun, more):
-        raise more
-    if _is_known(reader.tries, more):  # the block has what it was before that was learned
-        pass
-    elif isinstance(more, WidenError):
-        _widen(reader, more)
-    else:
-        _make_otherwise(reader, more)
+        return False
+    # Where it is known meanwhile, the block has what it was before that was learned.
+    if not _is_known(reader.tries, more):
+        goes = (
+            _widen(reader, more) if isinstance(more, WidenError) else _make_otherwise(reader, more)
+        )
+        if not goes:
+            return False
     if reader.out.is_open:
         reader.go_to_doubt()
+    return True
 
 
-def _make_otherwise(reader: Versions, more: GrowError | RollError) -> None:
-    """Read the blocks anew in which a list is made, or a loop begins."""
+def _make_otherwise(reader: Versions, more: GrowError | RollError) -> bool:
+    """Read the blocks anew in which a list is made, or a loop begins; whether they are known."""
     makers = reader.makers.pop(more.site, [])
     if not makers:
-        raise more
+        return False
     try:
         reader.tries = more.added(reader.tries)
     except NotNativeError:
-        raise more from None
+        return False
     _read_again(reader, makers, [one for one in reader.waiting if _has(one, more.site)])
+    return True
 
 
-def _widen(reader: Versions, more: WidenError) -> None:
+def _widen(reader: Versions, more: WidenError) -> bool:
     """Come to a loop's header with numbers of both kinds, as if it had not been come to with others.
 
-    To the outermost one the frame comes.
+    Whether that can be: to the outermost one the frame comes.
     """
     known, new = more.added(reader.tries), more.version
     if new.place == ("", reader.position) or known.widened is None:
-        raise more
+        return False
     reader.tries = known
     stale = [one for one in reader.labels if one.place == new.place]
     for version in stale:
         del reader.labels[version]
     _read_again(reader, [replace(new, locals=_widened(new, more.names))], stale)
+    return True
 
 
 def _widened(version: Version, names: frozenset[str]) -> tuple[tuple[int, Kind], ...]:

@@ -179,8 +179,7 @@ class LoopReader(Versions):
             ReadAnewError: more is known of it now.
 
         """
-        with learning.all_at_once(self):
-            return self._read()
+        return learning.all_at_once(self, self._read)
 
     def _read(self) -> Read:
         names, live = self.own.names, self._live
@@ -220,7 +219,8 @@ class LoopReader(Versions):
             try:
                 self._read_version(version, headers)
             except (GrowError, RollError, WidenError) as more:
-                learning.go_on(self, more)
+                if not learning.go_on(self, more):
+                    raise
         if self._unknown is not None:
             (why, self.frame, self.at), self._unknown = self._unknown, None
             try:

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -311,3 +313,29 @@ def test_a_whole_call_is_read_again_when_twice_as_much_is_paid_for() -> None:
     assert len(readings) == 3
     assert record.read_in_vain >= 0
     assert whole._read_for(record, 0.08, lambda until: until) > 0
+
+
+ITEMS = [1, 2, 3]
+
+
+def lists_of_a_list(b: Any, d: Any) -> None:
+    """Lists in lists, of which the last one is of arrays: it is refused when others have been learned."""
+    for _, value in {"a": 1}.items():  # noqa: PERF102  as it was found
+        [b / value for _ in [j for _, j in zip([value for _, _ in zip(ITEMS, d)], [1])]]  # noqa: B905
+
+
+def test_what_is_refused_keeps_nothing_alive() -> None:
+    """Reference counts alone free what a call was given, whatever readings of it have come to."""
+    compiled = ufuse.compile(lists_of_a_list)
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(8):
+            array = np.arange(3.0)
+            compiled(array, (4, 5, 6))
+            dies = weakref.ref(array)
+            del array
+            assert dies() is None
+    finally:
+        if collects:
+            gc.enable()
