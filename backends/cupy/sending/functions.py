@@ -176,13 +176,14 @@ def call(draft: Draft, node: Node) -> int:
     function = function_named(node.attributes["function"])
     if name in OF_LISTS:
         function = partial(_of_arrays, function)
-    checked = partial(
-        _one if node.type is types[0] else _several, partial(_as_numpys, function, name, kinds)
-    )
+    checked = partial(_as_numpys, function, name, kinds)
+    if node.type is types[0]:
+        checked = partial(_one, checked)
     return draft.call(checked, *slots, node=node, **named)
 
 
 def _of_arrays(function: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
+    """What a function gives for arrays in the place of lists."""
     given = [
         cupy.asarray(one) if isinstance(one, (list, tuple, np.ndarray)) else one for one in operands
     ]
@@ -190,12 +191,9 @@ def _of_arrays(function: Callable[..., Any], /, *operands: Any, **keywords: Any)
 
 
 def _one(function: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
+    """The only result of what gives several."""
     (result,) = function(*operands, **keywords)
     return result
-
-
-def _several(function: Callable[..., Any], /, *operands: Any, **keywords: Any) -> Any:
-    return function(*operands, **keywords)
 
 
 def _as_numpys(
