@@ -74,6 +74,8 @@ def called(node: Node, inputs: tuple[Node, ...]) -> Node:
         return _moment(node, inputs, short)
     if is_method and short not in functions.METHODS:
         raise StaysOnHost(f"{name} is left to NumPy")
+    if short == "take_along_axis" and not places.are_places(inputs[1].type):  # type: ignore[arg-type]
+        raise StaysOnHost("np.take_along_axis of what are no places")
     return functions.counterpart(short, node, inputs)
 
 

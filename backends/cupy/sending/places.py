@@ -24,6 +24,7 @@ TAKEN = frozenset(("numpy.take", "numpy.ndarray.take"))
 NONZERO = frozenset(("numpy.nonzero", "numpy.ndarray.nonzero"))
 ALONG_AXIS = "cupy.take_along_axis"
 WHOLE = ("const", slice(None))
+LARGEST = 8  # bytes of numbers of which NumPy takes the upper half for places from the end
 
 
 def picked(node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -44,7 +45,7 @@ def picked(node: Node, inputs: tuple[Node, ...]) -> Node:
     arrays = [_array(inputs[one]) for one in parts if isinstance(one, int)]
     ndim = _array(inputs[0]).ndim
     is_mask = len(parts) == 1 and arrays[0].dtype.kind == "b"
-    if not is_mask and any(one.dtype.kind not in "iu" for one in arrays):
+    if not is_mask and not all(map(are_places, arrays)):
         raise StaysOnHost("a mask beside places")
     if not is_mask:
         key = "tuple", (*parts, *(WHOLE,) * (ndim - len(parts)))
@@ -70,7 +71,7 @@ def taken(node: Node, inputs: tuple[Node, ...]) -> Node:
         or not all(map(is_sent, inputs))
     ):
         raise StaysOnHost("np.take with these arguments")
-    if _array(inputs[1]).dtype.kind not in "iu" or not _array(inputs[1]).ndim:
+    if not are_places(_array(inputs[1])) or not _array(inputs[1]).ndim:
         raise StaysOnHost("np.take of what are no places")
     attributes = {"function": TAKE, "arguments": (0, 1), "keywords": (("axis", axis),)}
     return Node(node.op, inputs, device_type(node.type), attributes, node.location)
@@ -104,8 +105,8 @@ def stored(node: Node, inputs: tuple[Node, ...]) -> Node:
         raise StaysOnHost("which of several values is stored last is the device's matter")
     elif not fits(inputs[value] if isinstance(value, int) else value[1], type_):
         raise StaysOnHost("it stores a number of another kind")
-    if name != STORED_BY_MASK and any(
-        _array(inputs[one]).dtype.kind not in "iu" for one in parts if one != WHOLE
+    if name != STORED_BY_MASK and not all(
+        are_places(_array(inputs[one])) for one in parts if one != WHOLE
     ):
         raise StaysOnHost("it stores by a mask beside places")
     if name == STORED:
@@ -115,6 +116,11 @@ def stored(node: Node, inputs: tuple[Node, ...]) -> Node:
             value,
         )
     return Node(node.op, inputs, TupleType((NothingType(), type_)), attributes, node.location)
+
+
+def are_places(array: ArrayType) -> bool:
+    """Whether an array has whole numbers that CuPy takes for the places that they are for NumPy."""
+    return array.dtype.kind == "i" or (array.dtype.kind == "u" and array.dtype.itemsize < LARGEST)
 
 
 def _ndim(value: Node) -> int:

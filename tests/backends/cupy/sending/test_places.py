@@ -160,3 +160,15 @@ def test_places_of_nothing(host: Host) -> None:
         assert compiled(none, no_places).shape == (0, 7)
         assert compiled(A, no_places).shape == (0, 7)
     assert (compiled(A, ROWS) == A[ROWS] * 2).all()
+
+
+def test_places_without_a_sign(host: Host) -> None:
+    """In 64 bits the largest is NumPy's last one, and half of it lies outside: the CPU picks those."""
+    compiled = ufuse.compile(lambda x, i: (x[i] * 2, np.take(x, i, axis=0) + 1), backend="cupy")
+    last = np.array([0, (1 << 64) - 1, 2], "u8")
+    for _ in range(2):
+        for result, wanted in zip(compiled(A, last), (A[last] * 2, A[last] + 1), strict=True):
+            assert result.tobytes() == wanted.tobytes()
+        with pytest.raises(IndexError, match="out of bounds"):
+            compiled(A, np.array([0, 1 << 63, 2], "u8"))
+    assert not is_sent(compiled)
