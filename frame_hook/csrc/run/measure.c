@@ -218,8 +218,11 @@ choose_way(CodeCache *cache, PyObject *const *values, Py_ssize_t count, Measured
     if (trial->rests > 0 && !put_off) {
         trial->rests--;
         run->way = trial_waits(trial, tries_callees(cache));
-        run->trial =
-            trial; /* so that calls within it, which are shorter, are not timed one by one */
+        /* Plain ones are timed, as calls within them, which are shorter, are timed one by one else;
+         * but not those on a device, of which the host's time tells nothing.
+         */
+        bool is_untold = run->way == WAY_PLAIN && has_device_arrays(values, count);
+        run->trial = is_untold ? NULL : trial;
         return;
     }
     if (!trial_compares(trial, extent)) {
