@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ufuse.backends.cupy.operations.nodes import made, number
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
 from ufuse.graph.ops import Op
-from ufuse.graph.types import ArrayType, NumberType
-from ufuse.graph.typing.infer import operand_of, result_type
+from ufuse.graph.types import ArrayType
 
 MOMENTS = ("mean", "var", "std")
 GIVEN = frozenset(("axis", "keepdims", "ddof"))
@@ -57,8 +57,7 @@ class _Moments:
 
     def made(self, op: Op, *inputs: Node, **attributes: Any) -> Node:
         """A node of the type that CuPy says."""
-        type_ = result_type(op, [operand_of(one) for one in inputs], attributes)
-        return Node(op, inputs, type_, attributes, self.location)
+        return made(op, *inputs, location=self.location, **attributes)
 
     def in_floats(self, x: Node) -> Node:
         """The values as NumPy sums them: whole numbers in double precision."""
@@ -72,8 +71,4 @@ class _Moments:
         assert isinstance(x.type, ArrayType)
         lengths = x.type.shape if self.axis is None else [x.type.shape[one] for one in self.axis]
         total = self.made(ops.OPS["reduce_add"], x, axis=self.axis, keepdims=keepdims, dtype=None)
-        return self.made(ops.UFUNCS["divide"], total, self._number(math.prod(lengths)))
-
-    def _number(self, value: Any) -> Node:
-        op = ops.CONST if isinstance(value, int) else ops.SIZE
-        return Node(op, (), NumberType("int"), {"value": value}, self.location)
+        return self.made(ops.UFUNCS["divide"], total, number(math.prod(lengths), self.location))

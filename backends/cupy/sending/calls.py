@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ufuse.backends.cupy.operations.moments import moment_of
+from ufuse.backends.cupy.operations.nodes import made, number
 from ufuse.backends.cupy.sending import functions, places
 from ufuse.backends.cupy.sending.elementwise import outer
-from ufuse.backends.cupy.sending.kinds import StaysOnHost, device_type, is_sent, made, number, read
+from ufuse.backends.cupy.sending.kinds import StaysOnHost, device_type, is_sent, read
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
 from ufuse.graph.size import Size

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ufuse.backends.cupy.operations.nodes import made, number
 from ufuse.backends.cupy.sending.functions import COUNTERPART
-from ufuse.backends.cupy.sending.kinds import in_places, is_sent, made, number
+from ufuse.backends.cupy.sending.kinds import in_places, is_sent
 from ufuse.backends.cupy.sending.places import ALONG_AXIS
 from ufuse.graph import ops
 from ufuse.graph.node import Node

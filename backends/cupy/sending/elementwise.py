@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ufuse.backends.cupy.sending.kinds import (
-    DTYPES,
-    StaysOnHost,
-    device_type,
-    is_sent,
-    made,
-    read,
-)
+from ufuse.backends.cupy.operations.nodes import made
+from ufuse.backends.cupy.sending.kinds import DTYPES, StaysOnHost, device_type, is_sent, read
 from ufuse.backends.cupy.texts.numpy_routines import routine
 from ufuse.graph import ops
 from ufuse.graph.node import Node

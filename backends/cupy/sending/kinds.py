@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ufuse.backends.cupy.operations.nodes import made
 from ufuse.graph import ops
 from ufuse.graph.node import Location, Node
-from ufuse.graph.ops import Op
 from ufuse.graph.types import ArrayType, NumberType, TupleType, Type, c_order
 from ufuse.graph.typing.device_calls import PYTHONS, READ
-from ufuse.graph.typing.infer import operand_of, result_type
 from ufuse.graph.typing.library import CUDA
 
 DTYPES = frozenset("?bBhHiIlLqQfdFD")
@@ -45,18 +42,6 @@ def result_on_device(type_: Type) -> Type:
     if isinstance(type_, TupleType):
         return TupleType(tuple(map(device_type, type_.items)))
     return device_type(type_)
-
-
-def made(op: Op, *inputs: Node, location: Location | None, **attributes: Any) -> Node:
-    """A node of the type that CuPy says."""
-    type_ = result_type(op, [operand_of(one) for one in inputs], attributes)
-    return Node(op, inputs, type_, attributes, location)
-
-
-def number(value: Any, location: Location | None) -> Node:
-    """A whole number, or a size."""
-    op = ops.CONST if isinstance(value, int) else ops.SIZE
-    return Node(op, (), NumberType("int"), {"value": value}, location)
 
 
 def read(source: Node) -> Node:
