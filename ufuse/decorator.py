@@ -307,22 +307,20 @@ class GraphCompiler:
         """What computes a graph."""
         backend = self._of(graph)
         if getattr(backend, "name", "") == CUPY:  # the checker is NumPy's
-            return backend.compile(graph, self._options)
+            return backend.compile(graph) if self.exact else backend.compile(graph, NEAR)
         artefact = backend.compile(graph)
         return checked(artefact, graph) if CHECKING else artefact
 
     def place(self, graph: Graph) -> str:
         """Where a graph runs, in words; "" where there is but one place."""
         backend = self._of(graph)
-        return backend.place(graph, self._options) if isinstance(backend, Placing) else ""
+        if not isinstance(backend, Placing):
+            return ""
+        return backend.place(graph) if self.exact else backend.place(graph, NEAR)
 
     def _of(self, graph: Graph) -> Backend:
         is_cupys = graph.device and getattr(self.backend, "name", "") == NUMPY
         return protocol.backend_named(CUPY) if is_cupys else self.backend
-
-    @property
-    def _options(self) -> protocol.Options:
-        return protocol.DEFAULT if self.exact else NEAR
 
 
 class SignatureError(TypeError):
